@@ -1,0 +1,33 @@
+# luminal_layer(NAME [DEPENDS layer...] [LINKS target...] [PRIVATE target...])
+# One folder luminal/NAME = one target luminal_NAME (alias luminal::NAME) = one namespace luminal::NAME. Sources are
+# every .cpp beside the headers; files ending in _test.cpp form the test program NAME_test.
+function(luminal_layer NAME)
+  cmake_parse_arguments(LAYER "" "" "DEPENDS;LINKS;PRIVATE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/luminal/${NAME}/*.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|_main\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+
+  set(target luminal_${NAME})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE ${LAYER_PRIVATE})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(luminal::${NAME} ALIAS ${target})
+  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                                                $<INSTALL_INTERFACE:include>)
+  target_compile_features(${target} ${scope} cxx_std_20)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${NAME})
+  list(TRANSFORM LAYER_DEPENDS PREPEND luminal_)
+  target_link_libraries(${target} ${scope} ${LAYER_DEPENDS} ${LAYER_LINKS})
+
+  if(BUILD_TESTING AND tests)
+    add_executable(${NAME}_test ${tests})
+    target_link_libraries(${NAME}_test PRIVATE ${target} GTest::gtest_main)
+    gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}/" DISCOVERY_TIMEOUT 60)
+  endif()
+endfunction()

@@ -1,0 +1,17 @@
+# Compiler flags and the tools that make builds quick: warnings are errors, ccache and mold are used where found.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+# gcc 12 warns about inlined standard-library code that is correct (GCC bugs 105329, 105651, 107852).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-maybe-uninitialized)
+endif()
+# The oracle's arithmetic is IEEE: a*b+c is two roundings unless the code says fma.
+add_compile_options(-ffp-contract=off)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,66 @@
+// Dense, row-major host data of any dtype: what goes into a graph and what comes out.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "luminal/graph/dtype.h"
+#include "luminal/graph/scalar.h"
+
+namespace luminal::graph {
+
+/// A shape all of whose dims are known.
+using Extents = std::vector<int64_t>;
+
+/// Number of elements; throws UserError on overflow or negative extents.
+int64_t element_count(const Extents& extents);
+
+/// An owned block of elements. Copies share the bytes until one of them is written to (copy on
+/// write).
+class Array {
+ public:
+  Array() : Array(DType::kF32, {0}) {}
+  /// Zeros.
+  Array(DType dtype, Extents extents);
+  /// Takes bytes in our layout; throws UserError if their number does not fit.
+  Array(DType dtype, Extents extents, std::vector<std::byte> bytes);
+  /// Converts values to `dtype` by the cast rules.
+  template <typename T>
+  static Array from(DType dtype, Extents extents, std::span<const T> values);
+
+  DType dtype() const { return dtype_; }
+  const Extents& extents() const { return extents_; }
+  int64_t size() const { return size_; }
+  std::span<const std::byte> bytes() const { return {data_->data(), data_->size()}; }
+  /// Unshares, then gives the bytes for writing.
+  std::span<std::byte> mutable_bytes();
+  /// Typed access; T must be the storage type of the dtype (not for packed dtypes).
+  template <typename T>
+  std::span<const T> as() const;
+  template <typename T>
+  std::span<T> mutable_as();
+
+  /// Element at a row-major position, any dtype.
+  Scalar at(int64_t position) const;
+  void set(int64_t position, const Scalar& value);
+  /// All elements converted to T by the cast rules.
+  template <typename T>
+  std::vector<T> to_vector() const;
+  /// Converted element by element to another dtype.
+  Array cast(DType dtype) const;
+  /// The same bytes under other extents of equal element count.
+  Array reshaped(Extents extents) const;
+  /// Same dtype, extents and bits.
+  bool identical(const Array& other) const;
+
+ private:
+  DType dtype_;
+  Extents extents_;
+  int64_t size_;
+  std::shared_ptr<std::vector<std::byte>> data_;
+};
+
+}  // namespace luminal::graph

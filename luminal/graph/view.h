@@ -1,0 +1,128 @@
+// A View is an index map: it says which element of a source tensor each element of its domain
+// reads.
+//
+//   value[i0, i1, ...] = source[index(i)]   if every condition 0 <= value(i) < extent holds
+//                        fill               otherwise
+//
+// Permute, expand, slice, flip, pad, split, merge, window and diagonal are all views, so none of
+// them costs anything. Axis k of the domain is Expr::axis(k, domain[k]). Views are kept in a normal
+// form: axes of extent 1 appear as 0, conditions that bounds prove are dropped, the rest are sorted
+// and unique; the fill is reset when no condition is left. So two views that read the same elements
+// by the same map compare equal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "luminal/graph/scalar.h"
+#include "luminal/graph/shape.h"
+
+namespace luminal::graph {
+
+/// Holds where 0 <= value < extent.
+struct Condition {
+  Expr value;
+  Expr extent;
+  bool operator==(const Condition&) const = default;
+};
+
+/// Strides and offset of a view that reads a row-major source affinely: element i is at offset +
+/// sum i_k * strides[k].
+struct StridedLayout {
+  Expr offset;
+  Shape strides;
+};
+
+/// An index map from the axes of `domain` to positions in a source of shape `source`. Immutable.
+class View {
+ public:
+  /// The view of a scalar.
+  View() = default;
+  /// Reads `shape` as it is.
+  static View identity(Shape shape);
+  /// Any map; `index` has one expression per source dim, over Expr::axis(k, domain[k]).
+  View(Shape source, Shape domain, std::vector<Expr> index, std::vector<Condition> conditions = {},
+       Scalar fill = {});
+
+  const Shape& source() const { return source_; }
+  const Shape& domain() const { return domain_; }
+  int rank() const { return static_cast<int>(domain_.size()); }
+  const std::vector<Expr>& index() const { return index_; }
+  const std::vector<Condition>& conditions() const { return conditions_; }
+  /// What is read where a condition fails. Meaningless if there are no conditions.
+  const Scalar& fill() const { return fill_; }
+  /// Expr::axis(k, domain[k]).
+  Expr axis(int k) const { return Expr::axis(k, domain_[static_cast<size_t>(k)]); }
+
+  // Each of these gives the view of this view. Axes are 0..rank-1; bad arguments throw UserError.
+
+  /// Result axis k is this view's axis axes[k].
+  View permute(std::span<const int> axes) const;
+  /// Inserts a broadcast axis of any extent before `position` (0..rank).
+  View insert_axis(int position, Expr extent) const;
+  /// Removes an axis that is known to have extent 1.
+  View squeeze(int axis) const;
+  /// NumPy broadcasting to `shape`: axes of extent 1 stretch, missing leading axes appear.
+  View expand(const Shape& shape) const;
+  /// Elements begin, begin+step, ... below end (above it for negative steps); 0 <= begin, end <=
+  /// extent must not be refuted.
+  View slice(int axis, Expr begin, Expr end, int64_t step = 1) const;
+  /// Removes `axis` by fixing it at `position`.
+  View select(int axis, Expr position) const;
+  View flip(int axis) const;
+  /// Adds `before` and `after` elements of `fill` (negative amounts crop). nullopt if this view
+  /// already pads with another fill.
+  std::optional<View> pad(int axis, Expr before, Expr after, const Scalar& fill) const;
+  /// One axis becomes several whose product must be its extent.
+  View split(int axis, std::span<const Expr> extents) const;
+  /// `count` axes from `first` become one.
+  View merge(int first, int count) const;
+  /// Row-major reshape to a shape of the same element count.
+  View reshape(const Shape& shape) const;
+  /// Axis of extent n becomes two: positions (in place), then the window of `size` elements
+  /// `dilation` apart (as the last axis).
+  View window(int axis, Expr size, Expr stride = 1, Expr dilation = 1) const;
+  /// Axes a and b are removed and their diagonal i_a + offset = i_b becomes the last axis.
+  View diagonal(int axis_a, int axis_b, int64_t offset = 0) const;
+
+  /// The view that reads `inner`'s source through `outer` (whose source is inner's domain). nullopt
+  /// only if both have conditions and their fills differ.
+  static std::optional<View> compose(const View& inner, const View& outer);
+
+  /// Reads every source element once, in place.
+  bool is_identity() const;
+  /// Reads a run of consecutive source elements in row-major order, starting at offset().
+  bool is_contiguous() const;
+  /// Strides over the row-major source, if the map is affine (conditions do not matter).
+  std::optional<StridedLayout> strided() const;
+  /// Axes that no index expression uses: every element is read again along them.
+  std::vector<int> broadcast_axes() const;
+  /// True if no source element is read twice; false if some is, or if it is not decided (windows
+  /// that overlap, broadcast).
+  bool reads_each_element_at_most_once() const;
+  /// Row-major position in the source of the element that domain position reads.
+  Expr linear_index() const;
+
+  bool operator==(const View&) const = default;
+  void add_to(support::Hasher& hasher) const;
+  /// Replaces named dims everywhere (source, domain, index, conditions).
+  View substitute(const symbolic::Substitution& dims) const;
+  /// "(i0, i1) -> (i1, i0)": parses back through View::parse given the source and domain shapes.
+  std::string to_string() const;
+  static View parse(std::string_view text, Shape source, Shape domain, DType fill_dtype,
+                    const symbolic::Symbols& symbols);
+
+ private:
+  void normalize();
+
+  Shape source_;
+  Shape domain_;
+  std::vector<Expr> index_;
+  std::vector<Condition> conditions_;
+  Scalar fill_;
+};
+
+}  // namespace luminal::graph

@@ -1,0 +1,68 @@
+# Programs that stand on the whole library: cross-layer suites, examples, the README's example and benchmarks. Each is found
+# by its place, so that adding one adds a file and nothing here.
+
+# luminal_suites(): a folder tests/SUITE with .cpp files is the gtest program SUITE_suite. It finds its data files under
+# LUMINAL_SUITE_DIR, a string literal. A folder with a CMakeLists.txt is a project of its own (tests/install) and is left out.
+function(luminal_suites)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/tests/*)
+  foreach(folder IN LISTS folders)
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    if(NOT sources OR EXISTS ${folder}/CMakeLists.txt)
+      continue()
+    endif()
+    get_filename_component(suite ${folder} NAME)
+    luminal_gtest_program(${suite}_suite TEST_PREFIX ${suite}/ SOURCES ${sources} LINKS luminal::luminal)
+    target_compile_definitions(${suite}_suite PRIVATE LUMINAL_SUITE_DIR="${folder}")
+  endforeach()
+endfunction()
+
+# luminal_examples(): examples/NN_NAME.cpp is the program NAME, and a test that it runs to a good end.
+function(luminal_examples)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "^[0-9]+_" "" name ${name})
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE luminal::luminal)
+    if(BUILD_TESTING)
+      add_test(NAME examples/${name} COMMAND ${name})
+    endif()
+  endforeach()
+endfunction()
+
+# luminal_readme_example(): the C++ block of README.md is compiled as it stands there, and what the program prints is
+# compared with the output block below it.
+function(luminal_readme_example)
+  if(NOT BUILD_TESTING OR NOT EXISTS ${PROJECT_SOURCE_DIR}/luminal/luminal.h)
+    return()
+  endif()
+  set(script ${PROJECT_SOURCE_DIR}/tools/readme_example.py)
+  set(readme ${PROJECT_SOURCE_DIR}/README.md)
+  set(source ${PROJECT_BINARY_DIR}/readme_example.cpp)
+  add_custom_command(
+    OUTPUT ${source}
+    COMMAND ${Python3_EXECUTABLE} ${script} extract ${readme} ${source}
+    DEPENDS ${readme} ${script}
+    VERBATIM)
+  add_executable(readme_example ${source})
+  target_link_libraries(readme_example PRIVATE luminal::luminal)
+  add_test(NAME readme/example COMMAND ${Python3_EXECUTABLE} ${script} compare ${readme}
+                                       $<TARGET_FILE:readme_example>)
+endfunction()
+
+# luminal_benchmarks(): a folder benchmarks/SUITE is the google-benchmark program SUITE_bench (`./run bench SUITE`).
+function(luminal_benchmarks)
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/benchmarks/*)
+  foreach(folder IN LISTS folders)
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    if(sources)
+      find_package(benchmark REQUIRED)
+      get_filename_component(suite ${folder} NAME)
+      add_executable(${suite}_bench ${sources})
+      target_link_libraries(${suite}_bench PRIVATE luminal::luminal benchmark::benchmark_main)
+    endif()
+  endforeach()
+endfunction()

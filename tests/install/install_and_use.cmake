@@ -1,0 +1,17 @@
+# Installs the build LUMINAL_BUILD into a fresh prefix, then configures, builds and runs the project beside this file against
+# it. Run by ctest: cmake -D LUMINAL_BUILD=... -D GENERATOR=... -D CXX=... -P install_and_use.cmake
+set(work ${LUMINAL_BUILD}/install_test)
+file(REMOVE_RECURSE ${work})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code)
+  if(code)
+    message(FATAL_ERROR "failed with ${code}: ${ARGN}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${LUMINAL_BUILD} --prefix ${work}/prefix)
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G ${GENERATOR}
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${work}/prefix)
+run(${CMAKE_COMMAND} --build ${work}/build)
+run(${work}/build/user)

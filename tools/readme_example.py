@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""The README's example as a test: the first ```cpp block is the program, the ```text block after it what it prints.
+
+  readme_example.py extract README.md OUT.cpp     writes the program
+  readme_example.py compare README.md PROGRAM     runs it and compares its output
+"""
+
+import difflib
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def example_of(readme: str) -> tuple[str, str]:
+    """The program and its output, as the README shows them."""
+    found = re.search(r"^```cpp\n(.*?)^```$.*?^```text\n(.*?)^```$", readme, re.S | re.M)
+    if not found:
+        sys.exit("README.md holds no ```cpp block that is followed by a ```text block")
+    return found.group(1), found.group(2)
+
+
+def compare(expected: str, program: str) -> int:
+    finished = subprocess.run([program], capture_output=True, text=True)
+    sys.stderr.write(finished.stderr)
+    if finished.returncode != 0:
+        print(f"the README example ended with {finished.returncode}")
+        return 1
+    difference = difflib.unified_diff(
+        expected.splitlines(), finished.stdout.splitlines(), "README.md says", "it prints", lineterm="")
+    lines = list(difference)
+    print("\n".join(lines))
+    return 1 if lines else 0
+
+
+def main() -> int:
+    if len(sys.argv) != 4 or sys.argv[1] not in ("extract", "compare"):
+        sys.exit(__doc__)
+    program, output = example_of(pathlib.Path(sys.argv[2]).read_text())
+    if sys.argv[1] == "compare":
+        return compare(output, sys.argv[3])
+    pathlib.Path(sys.argv[3]).write_text(f'#line 1 "README.md example"\n{program}')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,7 +19,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build/lint-cache"
-TIDY = "clang-tidy-14"
+TIDY = "clang-tidy-16"
 FOLDERS = ("luminal", "examples", "benchmarks")
 # No compilation database: the answer must not depend on which preset was configured.
 FLAGS = ["-std=c++20", f"-I{ROOT}", "-Wno-everything"]

@@ -1,0 +1,1 @@
+"""Reference cases by family; see generate.py."""

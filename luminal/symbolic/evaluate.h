@@ -38,27 +38,30 @@ class CompiledExpr {
   size_t size() const { return outputs_.size(); }
 
  private:
-  enum class Op : uint8_t { kAdd, kMul, kMulAdd, kFloorDiv, kMin, kNonNegative, kZero };
+  enum class Op : uint8_t { kMulAdd, kFloorDiv, kMin, kNonNegative, kZero };
   /// registers[target] = op(registers[a], registers[b], registers[c]).
   struct Instruction {
     Op op;
     int32_t target, a, b, c;
   };
-  struct Builder;
+  class Builder;
 
+  /// Runs the program; returns the instruction that overflowed Int or divided by zero, or the
+  /// length of the program.
   template <typename Int>
-  bool execute(std::span<const int64_t> values, Int* registers) const;
-  [[noreturn]] void explain_failure(std::span<const int64_t> values) const;
-  template <typename Consume>
-  void with_registers(std::span<const int64_t> values, Consume consume) const;
+  size_t execute(Int* registers) const;
+  template <typename Int>
+  void load(std::span<const int64_t> values, Int* registers) const;
+  /// The slow way: wider integers, then an error if even those do not do.
+  void run_wide(std::span<const int64_t> values, std::span<int64_t> results) const;
 
   int32_t slot_count_ = 0;
-  std::vector<int64_t> constants_;  // registers after the slots
   int32_t register_count_ = 0;
+  std::vector<int64_t> constants_;  // in the registers after the slots
   std::vector<Instruction> program_;
   std::vector<int32_t> outputs_;  // registers
-  std::vector<Expr> exprs_;       // for messages
-  std::vector<Expr> slots_;
+  std::vector<Expr> sources_;     // what each instruction computes, for messages
+  std::vector<Expr> exprs_;
 };
 
 }  // namespace luminal::symbolic

@@ -195,9 +195,10 @@ struct std::hash<luminal::symbolic::Expr> {
 };
 
 template <>
-struct fmt::formatter<luminal::symbolic::Expr> : fmt::formatter<std::string_view> {
+struct fmt::formatter<luminal::symbolic::Expr> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   template <typename Context>
   auto format(const luminal::symbolic::Expr& expr, Context& context) const {
-    return fmt::formatter<std::string_view>::format(luminal::symbolic::to_string(expr), context);
+    return fmt::format_to(context.out(), "{}", luminal::symbolic::to_string(expr));
   }
 };

@@ -1,0 +1,108 @@
+// Normal forms of minimum, maximum and tests. A maximum is a negated minimum of negated values, and
+// a minimum is written as pivot + min(0, differences...), so that common addends and factors come
+// out and min(a, b) + max(a, b) cancels to a + b.
+#include <algorithm>
+
+#include "luminal/symbolic/node.h"
+
+namespace luminal::symbolic {
+namespace {
+
+// The member that is least in the lexicographic order of polynomials. That order is invariant under
+// adding the same value everywhere, which makes the choice canonical.
+Expr choose_pivot(const std::vector<Expr>& members) {
+  Expr pivot = members.front();
+  for (const Expr& member : members) {
+    if (leading_coefficient(member - pivot) < 0) pivot = member;
+  }
+  return pivot;
+}
+
+// R + min(0, d...) has the members R, R + d, ...; anything else is one member.
+void flatten_into(std::vector<Expr>& members, const Expr& expr) {
+  for (const Term& term : terms_of(expr)) {
+    if (term.coefficient != 1 || term.monomial.size() != 1) continue;
+    const Factor& factor = term.monomial[0];
+    if (factor.atom->kind != Kind::kMinimum || factor.power != 1) continue;
+    const Expr rest = expr - from_atom(factor.atom);
+    for (const Expr& operand : factor.atom->operands) flatten_into(members, rest + operand);
+    return;
+  }
+  members.push_back(expr);
+}
+
+void sort_unique(std::vector<Expr>& exprs) {
+  std::sort(exprs.begin(), exprs.end(),
+            [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
+  exprs.erase(std::unique(exprs.begin(), exprs.end()), exprs.end());
+}
+
+// Drops members that are never smaller than another one.
+void drop_dominated(std::vector<Expr>& members) {
+  sort_unique(members);
+  for (size_t k = members.size(); k-- > 0;) {
+    const bool dominated = std::any_of(members.begin(), members.end(), [&](const Expr& other) {
+      return other != members[k] && provably_ge(members[k], other);
+    });
+    if (dominated) members.erase(members.begin() + k);
+  }
+}
+
+// The largest factor of all differences that is proved non-negative.
+Expr common_scale(const std::vector<Expr>& differences) {
+  Term common{0, {}};
+  for (const Expr& difference : differences) {
+    if (difference.is_constant(0)) continue;
+    const Term own = content(difference);
+    common = common.coefficient == 0 ? own : common_factor(common, own);
+  }
+  Monomial proved;
+  for (const Factor& factor : common.monomial) {
+    if (Expr(factor.atom).bounds().lo >= 0) proved.push_back(factor);
+  }
+  return from_term(common.coefficient, proved);
+}
+
+}  // namespace
+
+Expr min(const Expr& a, const Expr& b) {
+  if (a == b) return a;
+  std::vector<Expr> members;
+  flatten_into(members, a);
+  flatten_into(members, b);
+  drop_dominated(members);
+  if (members.size() == 1) return members.front();
+  const Expr pivot = choose_pivot(members);
+  for (Expr& member : members) member -= pivot;
+  const Expr scale = common_scale(members);
+  for (Expr& member : members) member = divide_polynomial(member, scale).quotient;
+  sort_unique(members);
+  return pivot + scale * intern({.kind = Kind::kMinimum, .operands = std::move(members)});
+}
+
+Expr max(const Expr& a, const Expr& b) { return -min(-a, -b); }
+
+Expr non_negative(const Expr& expr) {
+  const Interval bounds = expr.bounds();
+  if (bounds.lo >= 0) return 1;
+  if (bounds.hi < 0) return 0;
+  if (leading_coefficient(expr) < 0) return 1 - non_negative(-expr - 1);
+  // g * p + c >= 0 holds exactly if p + floor(c / g) >= 0.
+  const int64_t constant = constant_part(expr);
+  const int64_t scale = content(expr - constant).coefficient;
+  const Expr reduced = divide_polynomial(expr, scale).quotient;
+  return intern({.kind = Kind::kNonNegative, .operands = {reduced}});
+}
+
+Expr is_zero(const Expr& expr) {
+  const Interval bounds = expr.bounds();
+  if (bounds == Interval{0, 0}) return 1;
+  if (!bounds.contains(0)) return 0;
+  if (leading_coefficient(expr) < 0) return is_zero(-expr);
+  const int64_t scale = content(expr - constant_part(expr)).coefficient;
+  const Division reduced = divide_polynomial(expr, scale);
+  if (!reduced.remainder.is_constant(0)) return 0;
+  return intern({.kind = Kind::kZero, .operands = {reduced.quotient}});
+}
+
+}  // namespace luminal::symbolic

@@ -1,0 +1,25 @@
+// Reading and writing whole files. A path that cannot be used is a UserError that names it; a call
+// that fails for another reason (a full or broken disk) is a DeviceError. A file written here is
+// there completely or not at all, whatever happens meanwhile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace luminal::support {
+
+/// The bytes of a file.
+std::string read_file(const std::string& path);
+/// The bytes of a file, or nothing if there is no such file.
+std::optional<std::string> read_file_if_exists(const std::string& path);
+
+/// Replaces or creates a file in one step: readers see the old contents or the new, even if we are
+/// killed or the machine loses power. The directory must exist. Writers at the same time do not
+/// disturb each other; the last one wins.
+void write_file_atomic(const std::string& path, std::string_view contents);
+
+/// Makes a directory and those above it, as far as they are missing.
+void create_directories(const std::string& path);
+
+}  // namespace luminal::support

@@ -18,6 +18,9 @@ using Extents = std::vector<int64_t>;
 /// Number of elements; throws UserError on overflow or negative extents.
 int64_t element_count(const Extents& extents);
 
+/// "[2, 3]"
+std::string to_string(const Extents& extents);
+
 /// An owned block of elements. Copies share the bytes until one of them is written to (copy on
 /// write).
 class Array {
@@ -25,9 +28,11 @@ class Array {
   Array() : Array(DType::kF32, {0}) {}
   /// Zeros.
   Array(DType dtype, Extents extents);
-  /// Takes bytes in our layout; throws UserError if their number does not fit.
+  /// Takes bytes in our layout; throws UserError if their number does not fit. Bytes of bool are
+  /// made 0 or 1.
   Array(DType dtype, Extents extents, std::vector<std::byte> bytes);
-  /// Converts values to `dtype` by the cast rules.
+  /// Converts values to `dtype` by the cast rules. T is any C++ type that has a dtype
+  /// (dispatch.h), but for the narrow floats.
   template <typename T>
   static Array from(DType dtype, Extents extents, std::span<const T> values);
 
@@ -37,7 +42,8 @@ class Array {
   std::span<const std::byte> bytes() const { return {data_->data(), data_->size()}; }
   /// Unshares, then gives the bytes for writing.
   std::span<std::byte> mutable_bytes();
-  /// Typed access; T must be the storage type of the dtype (not for packed dtypes).
+  /// Typed access; T must be the storage type of the dtype (not for packed dtypes), or it is a
+  /// UserError.
   template <typename T>
   std::span<const T> as() const;
   template <typename T>

@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -96,9 +97,13 @@ constexpr int64_t byte_size(DType dtype, int64_t count) { return (count * bits(d
 
 }  // namespace luminal::graph
 
+/// Writes the name: "{}" takes a dtype, without further options.
 template <>
-struct fmt::formatter<luminal::graph::DType> : fmt::formatter<std::string_view> {
-  auto format(luminal::graph::DType dtype, format_context& context) const {
-    return fmt::formatter<std::string_view>::format(luminal::graph::name(dtype), context);
+struct fmt::formatter<luminal::graph::DType> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
+  template <typename Context>
+  auto format(luminal::graph::DType dtype, Context& context) const {
+    const std::string_view name = luminal::graph::name(dtype);
+    return std::copy(name.begin(), name.end(), context.out());
   }
 };

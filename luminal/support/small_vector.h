@@ -58,12 +58,12 @@ class SmallVector {
     append(first, last);
   }
   /// Copies any range, such as a std::span or std::vector.
-  template <std::ranges::input_range Range>
-  requires(!std::same_as<std::remove_cvref_t<Range>, SmallVector> &&
-           std::convertible_to<std::ranges::range_reference_t<Range>,
-                               T>) explicit SmallVector(Range&& range)
+  template <typename Range>
+  requires(!std::same_as<Range, SmallVector> && std::ranges::input_range<const Range> &&
+           std::convertible_to<std::ranges::range_reference_t<const Range>,
+                               T>) explicit SmallVector(const Range& range)
       : SmallVector() {
-    append(std::forward<Range>(range));
+    append(range);
   }
 
   SmallVector(const SmallVector& other) : SmallVector() { append(other.begin(), other.end()); }

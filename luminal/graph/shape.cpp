@@ -1,5 +1,7 @@
 #include "luminal/graph/shape.h"
 
+#include <algorithm>
+
 #include "luminal/support/error.h"
 
 namespace luminal::graph {
@@ -8,6 +10,11 @@ Expr element_count(const Shape& shape) {
   Expr count = 1;
   for (const Expr& extent : shape) count *= extent;
   return count;
+}
+
+bool is_known_empty(const Shape& shape) {
+  return std::any_of(shape.begin(), shape.end(),
+                     [](const Expr& extent) { return extent.is_constant(0); });
 }
 
 std::string to_string(const Shape& shape) {

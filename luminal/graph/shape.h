@@ -17,6 +17,9 @@ using Shape = support::SmallVector<Expr, 6>;
 /// Number of elements; 1 for rank 0.
 Expr element_count(const Shape& shape);
 
+/// True if an extent is known to be 0, so that there are no elements.
+bool is_known_empty(const Shape& shape);
+
 /// "[2, seq, past + seq]"
 std::string to_string(const Shape& shape);
 

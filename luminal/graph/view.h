@@ -6,19 +6,22 @@
 //
 // Permute, expand, slice, flip, pad, split, merge, window and diagonal are all views, so none of
 // them costs anything. Axis k of the domain is Expr::axis(k, domain[k]). Views are kept in a normal
-// form: axes of extent 1 appear as 0, conditions that bounds prove are dropped, the rest are sorted
-// and unique; the fill is reset when no condition is left. So two views that read the same elements
-// by the same map compare equal.
+// form: axes of extent 1 appear as 0; conditions that bounds prove are dropped, those that a known
+// difference relates are intersected, the rest are sorted; the fill is reset when no condition is
+// left; an empty domain and a map that reads only the fill have index 0. So two views that read the
+// same elements by the same map compare equal.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "luminal/graph/scalar.h"
 #include "luminal/graph/shape.h"
+#include "luminal/symbolic/text.h"
 
 namespace luminal::graph {
 
@@ -68,17 +71,19 @@ class View {
   /// NumPy broadcasting to `shape`: axes of extent 1 stretch, missing leading axes appear.
   View expand(const Shape& shape) const;
   /// Elements begin, begin+step, ... below end (above it for negative steps); 0 <= begin, end <=
-  /// extent must not be refuted.
+  /// extent must not be refuted (-1 <= end, begin < extent for negative steps). An extent that is
+  /// not refuted to be positive is taken to be.
   View slice(int axis, Expr begin, Expr end, int64_t step = 1) const;
   /// Removes `axis` by fixing it at `position`.
   View select(int axis, Expr position) const;
+  /// Reads the axis backwards.
   View flip(int axis) const;
   /// Adds `before` and `after` elements of `fill` (negative amounts crop). nullopt if this view
   /// already pads with another fill.
   std::optional<View> pad(int axis, Expr before, Expr after, const Scalar& fill) const;
   /// One axis becomes several whose product must be its extent.
   View split(int axis, std::span<const Expr> extents) const;
-  /// `count` axes from `first` become one.
+  /// `count` axes from `first` become one, row-major.
   View merge(int first, int count) const;
   /// Row-major reshape to a shape of the same element count.
   View reshape(const Shape& shape) const;
@@ -89,16 +94,17 @@ class View {
   View diagonal(int axis_a, int axis_b, int64_t offset = 0) const;
 
   /// The view that reads `inner`'s source through `outer` (whose source is inner's domain). nullopt
-  /// only if both have conditions and their fills differ.
+  /// only if both have conditions, neither can be dropped, and their fills differ.
   static std::optional<View> compose(const View& inner, const View& outer);
 
   /// Reads every source element once, in place.
   bool is_identity() const;
-  /// Reads a run of consecutive source elements in row-major order, starting at offset().
+  /// Reads a run of consecutive source elements in row-major order, from strided()->offset on.
   bool is_contiguous() const;
   /// Strides over the row-major source, if the map is affine (conditions do not matter).
   std::optional<StridedLayout> strided() const;
-  /// Axes that no index expression uses: every element is read again along them.
+  /// Axes, not of extent 1, that neither index nor conditions use: every element is read again
+  /// along them.
   std::vector<int> broadcast_axes() const;
   /// True if no source element is read twice; false if some is, or if it is not decided (windows
   /// that overlap, broadcast).
@@ -108,14 +114,19 @@ class View {
 
   bool operator==(const View&) const = default;
   void add_to(support::Hasher& hasher) const;
-  /// Replaces named dims everywhere (source, domain, index, conditions).
-  View substitute(const symbolic::Substitution& dims) const;
-  /// "(i0, i1) -> (i1, i0)": parses back through View::parse given the source and domain shapes.
+  /// Replaces named dims everywhere (source, domain, index, conditions). Fixes extents of 0 too,
+  /// for which the index itself may have divided by 0: whoever evaluates a view substitutes first.
+  View substitute(std::span<const symbolic::Binding> dims) const;
+  /// "(i0, i1) -> (i1, i0 - 1) where 0 <= i0 - 1 < n else 0.5": parses back through View::parse
+  /// given the source and domain shapes.
   std::string to_string() const;
+  /// Reads what to_string wrote. `resolve` finds named dims; axes are found in `domain`.
   static View parse(std::string_view text, Shape source, Shape domain, DType fill_dtype,
-                    const symbolic::Symbols& symbols);
+                    const symbolic::Resolver& resolve);
 
  private:
+  // This view seen through a map that has no conditions.
+  View through(Shape domain, std::vector<Expr> index) const;
   void normalize();
 
   Shape source_;

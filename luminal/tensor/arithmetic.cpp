@@ -1,0 +1,264 @@
+#include "luminal/tensor/arithmetic.h"
+
+#include "luminal/support/error.h"
+#include "luminal/tensor/build.h"
+#include "luminal/tensor/cast.h"
+#include "luminal/tensor/math.h"
+#include "luminal/tensor/promotion.h"
+
+namespace luminal {
+namespace {
+
+using graph::Op;
+
+/// Two operands of one dtype and shape.
+struct Pair {
+  Tensor lhs;
+  Tensor rhs;
+};
+
+/// Turns numbers into tensors, promotes to a common dtype and broadcasts.
+Pair prepare(std::string_view operation, const Operand& lhs, const Operand& rhs) {
+  if (!lhs.tensor() && !rhs.tensor())
+    throw UserError(operation, "needs a tensor on one side at least");
+  Tensor left =
+      lhs.tensor() ? *lhs.tensor() : build::scalar_operand(operation, *rhs.tensor(), lhs.value());
+  Tensor right =
+      rhs.tensor() ? *rhs.tensor() : build::scalar_operand(operation, *lhs.tensor(), rhs.value());
+  const DType dtype = promote(left.dtype(), right.dtype());
+  std::vector<Tensor> both = build::broadcast(operation, {cast(left, dtype), cast(right, dtype)});
+  return {both[0], both[1]};
+}
+
+/// The same for truth values.
+Pair prepare_bools(std::string_view operation, const Operand& lhs, const Operand& rhs) {
+  Pair pair = prepare(operation, lhs, rhs);
+  return {to_bool(pair.lhs), to_bool(pair.rhs)};
+}
+
+Tensor binary(std::string_view operation, Op op, const Operand& lhs, const Operand& rhs) {
+  Pair pair = prepare(operation, lhs, rhs);
+  return build::apply(op, {pair.lhs, pair.rhs});
+}
+
+void refuse_bool(std::string_view operation, const Tensor& x) {
+  if (graph::is_bool(x.dtype()))
+    throw UserError(operation, "is not defined for bool; cast to a number, or use the logical ops");
+}
+
+Tensor arithmetic(std::string_view operation, Op op, const Operand& lhs, const Operand& rhs) {
+  Pair pair = prepare(operation, lhs, rhs);
+  refuse_bool(operation, pair.lhs);
+  return build::apply(op, {pair.lhs, pair.rhs});
+}
+
+/// Tensors whose signs differ, neither being zero: where truncating and flooring division part.
+Tensor signs_differ(const Tensor& a, const Tensor& b) { return not_equal(less(a, 0), less(b, 0)); }
+
+Tensor shift(std::string_view operation, Op op, const Tensor& x, const Operand& amount) {
+  Tensor count = amount.tensor() ? *amount.tensor() : build::scalar(x, amount.value(), i64);
+  if (!graph::is_integer(x.dtype()) || !graph::is_integer(count.dtype()))
+    throw UserError(operation, "needs integers, got {} and {}", x.dtype(), count.dtype());
+  if (count.dtype() != x.dtype()) {
+    // Casting a wide amount could wrap it into range; -1 is out of range in every dtype, so it
+    // stands for all that are.
+    Tensor wide = cast(count, i64);
+    Tensor in_range = logical_and(greater_equal(wide, 0), less(wide, graph::bits(x.dtype())));
+    count = cast(where(in_range, wide, -1), x.dtype());
+  }
+  return build::apply(op, build::broadcast(operation, {x, count}));
+}
+
+}  // namespace
+
+Tensor add(const Operand& lhs, const Operand& rhs) { return arithmetic("add", Op::kAdd, lhs, rhs); }
+
+Tensor subtract(const Operand& lhs, const Operand& rhs) {
+  Pair pair = prepare("subtract", lhs, rhs);
+  refuse_bool("subtract", pair.lhs);
+  return build::apply(Op::kAdd, {pair.lhs, -pair.rhs});
+}
+
+Tensor multiply(const Operand& lhs, const Operand& rhs) {
+  return arithmetic("multiply", Op::kMul, lhs, rhs);
+}
+
+Tensor divide(const Operand& lhs, const Operand& rhs) {
+  Pair pair = prepare("divide", lhs, rhs);
+  return build::apply(Op::kDiv, {build::to_float(pair.lhs), build::to_float(pair.rhs)});
+}
+
+Tensor trunc_div(const Operand& lhs, const Operand& rhs) {
+  Tensor quotient = arithmetic("trunc_div", Op::kDiv, lhs, rhs);
+  return graph::is_float(quotient.dtype()) ? trunc(quotient) : quotient;
+}
+
+Tensor floor_div(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare("floor_div", lhs, rhs);
+  refuse_bool("floor_div", a);
+  if (graph::is_unsigned(a.dtype())) return build::apply(Op::kDiv, {a, b});
+  Tensor rest = fmod(a, b);
+  Tensor correct = logical_and(not_equal(rest, 0), signs_differ(rest, b));
+  if (graph::is_integer(a.dtype()))
+    return build::apply(Op::kDiv, {a, b}) + where(correct, Operand(-1), Operand(0));
+  // Rounding a/b could reach the next integer; a - rest is divisible, so this quotient is within
+  // one ulp of an integer.
+  Tensor exact = (a - rest) / b + where(correct, -1.0, 0.0);
+  Tensor quotient = round(exact);
+  Tensor by_division = a / b;  // keeps signed zeros, infinities and NaN
+  return where(logical_and(isfinite(by_division), not_equal(quotient, 0)), quotient,
+               floor(by_division));
+}
+
+Tensor remainder(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare("remainder", lhs, rhs);
+  refuse_bool("remainder", a);
+  Tensor rest = build::apply(Op::kMod, {a, b});
+  if (graph::is_unsigned(a.dtype())) return rest;
+  return where(logical_and(not_equal(rest, 0), signs_differ(rest, b)), rest + b, rest);
+}
+
+Tensor fmod(const Operand& lhs, const Operand& rhs) {
+  return arithmetic("fmod", Op::kMod, lhs, rhs);
+}
+
+Tensor pow(const Operand& lhs, const Operand& rhs) { return arithmetic("pow", Op::kPow, lhs, rhs); }
+
+Tensor maximum(const Operand& lhs, const Operand& rhs) {
+  return binary("maximum", Op::kMax, lhs, rhs);
+}
+
+Tensor minimum(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare("minimum", lhs, rhs);
+  // ~ reverses the order of integers without overflow, - that of floats.
+  if (graph::is_float(a.dtype())) return -build::apply(Op::kMax, {-a, -b});
+  return bit_not(build::apply(Op::kMax, {bit_not(a), bit_not(b)}));
+}
+
+Tensor clip(const Tensor& x, const Operand& low, const Operand& high) {
+  return minimum(maximum(x, low), high);
+}
+
+Tensor less(const Operand& lhs, const Operand& rhs) {
+  return binary("less", Op::kLessThan, lhs, rhs);
+}
+
+Tensor less_equal(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare("less_equal", lhs, rhs);
+  return logical_or(build::apply(Op::kLessThan, {a, b}), build::apply(Op::kEqual, {a, b}));
+}
+
+Tensor greater(const Operand& lhs, const Operand& rhs) {
+  return binary("greater", Op::kLessThan, rhs, lhs);
+}
+
+Tensor greater_equal(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare("greater_equal", lhs, rhs);
+  return logical_or(build::apply(Op::kLessThan, {b, a}), build::apply(Op::kEqual, {a, b}));
+}
+
+Tensor equal(const Operand& lhs, const Operand& rhs) {
+  return binary("equal", Op::kEqual, lhs, rhs);
+}
+
+Tensor not_equal(const Operand& lhs, const Operand& rhs) {
+  return logical_not(binary("not_equal", Op::kEqual, lhs, rhs));
+}
+
+Tensor to_bool(const Tensor& x) { return cast(x, boolean); }
+
+Tensor logical_and(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare_bools("logical_and", lhs, rhs);
+  return build::apply(Op::kBitAnd, {a, b});
+}
+
+Tensor logical_or(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare_bools("logical_or", lhs, rhs);
+  return build::apply(Op::kBitOr, {a, b});
+}
+
+Tensor logical_xor(const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare_bools("logical_xor", lhs, rhs);
+  return build::apply(Op::kBitXor, {a, b});
+}
+
+Tensor logical_not(const Tensor& x) { return bit_not(to_bool(x)); }
+
+Tensor bit_and(const Operand& lhs, const Operand& rhs) {
+  return binary("bit_and", Op::kBitAnd, lhs, rhs);
+}
+Tensor bit_or(const Operand& lhs, const Operand& rhs) {
+  return binary("bit_or", Op::kBitOr, lhs, rhs);
+}
+Tensor bit_xor(const Operand& lhs, const Operand& rhs) {
+  return binary("bit_xor", Op::kBitXor, lhs, rhs);
+}
+
+Tensor bit_not(const Tensor& x) {
+  return build::apply(
+      Op::kBitXor,
+      {x, build::full_like(x, Scalar::of(x.dtype(), graph::is_bool(x.dtype()) ? 1 : -1))});
+}
+
+Tensor shift_left(const Tensor& x, const Operand& amount) {
+  return shift("shift_left", Op::kShiftLeft, x, amount);
+}
+Tensor shift_right(const Tensor& x, const Operand& amount) {
+  return shift("shift_right", Op::kShiftRight, x, amount);
+}
+
+Tensor where(const Tensor& condition, const Operand& a, const Operand& b) {
+  if (!graph::is_bool(condition.dtype()))
+    throw UserError("where", "the condition must be bool, got {}; compare it with 0",
+                    condition.dtype());
+  Pair pair;
+  if (a.tensor() || b.tensor()) {
+    pair = prepare("where", a, b);
+  } else {
+    const bool fraction = a.value().is_fraction() || b.value().is_fraction();
+    const bool logic = a.value().is_bool() && b.value().is_bool();
+    const DType dtype = fraction ? f32 : logic ? boolean : i64;
+    pair = {build::scalar(condition, a.value(), dtype), build::scalar(condition, b.value(), dtype)};
+  }
+  return build::apply(Op::kSelect, build::broadcast("where", {condition, pair.lhs, pair.rhs}));
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
+  Tensor fill = value.tensor() ? cast(*value.tensor(), x.dtype())
+                               : build::scalar(x, value.value(), x.dtype());
+  Tensor filled = where(to_bool(mask), fill, x);
+  return build::named("masked_fill", {x, mask, fill}, {}, filled);
+}
+
+Tensor operator-(const Tensor& x) {
+  refuse_bool("negate", x);
+  return build::apply(Op::kMul, {x, build::full_like(x, -1)});
+}
+Tensor operator!(const Tensor& x) { return logical_not(x); }
+Tensor operator~(const Tensor& x) { return bit_not(x); }
+
+Tensor operator+(const Tensor& lhs, const Operand& rhs) { return add(lhs, rhs); }
+Tensor operator-(const Tensor& lhs, const Operand& rhs) { return subtract(lhs, rhs); }
+Tensor operator*(const Tensor& lhs, const Operand& rhs) { return multiply(lhs, rhs); }
+Tensor operator/(const Tensor& lhs, const Operand& rhs) { return divide(lhs, rhs); }
+Tensor operator%(const Tensor& lhs, const Operand& rhs) { return remainder(lhs, rhs); }
+Tensor operator<(const Tensor& lhs, const Operand& rhs) { return less(lhs, rhs); }
+Tensor operator<=(const Tensor& lhs, const Operand& rhs) { return less_equal(lhs, rhs); }
+Tensor operator>(const Tensor& lhs, const Operand& rhs) { return greater(lhs, rhs); }
+Tensor operator>=(const Tensor& lhs, const Operand& rhs) { return greater_equal(lhs, rhs); }
+Tensor operator&(const Tensor& lhs, const Operand& rhs) { return bit_and(lhs, rhs); }
+Tensor operator|(const Tensor& lhs, const Operand& rhs) { return bit_or(lhs, rhs); }
+Tensor operator^(const Tensor& lhs, const Operand& rhs) { return bit_xor(lhs, rhs); }
+Tensor operator<<(const Tensor& lhs, const Operand& rhs) { return shift_left(lhs, rhs); }
+Tensor operator>>(const Tensor& lhs, const Operand& rhs) { return shift_right(lhs, rhs); }
+Tensor operator+(const Value& lhs, const Tensor& rhs) { return add(lhs, rhs); }
+Tensor operator-(const Value& lhs, const Tensor& rhs) { return subtract(lhs, rhs); }
+Tensor operator*(const Value& lhs, const Tensor& rhs) { return multiply(lhs, rhs); }
+Tensor operator/(const Value& lhs, const Tensor& rhs) { return divide(lhs, rhs); }
+Tensor operator%(const Value& lhs, const Tensor& rhs) { return remainder(lhs, rhs); }
+Tensor operator<(const Value& lhs, const Tensor& rhs) { return less(lhs, rhs); }
+Tensor operator<=(const Value& lhs, const Tensor& rhs) { return less_equal(lhs, rhs); }
+Tensor operator>(const Value& lhs, const Tensor& rhs) { return greater(lhs, rhs); }
+Tensor operator>=(const Value& lhs, const Tensor& rhs) { return greater_equal(lhs, rhs); }
+
+}  // namespace luminal

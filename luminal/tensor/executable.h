@@ -1,0 +1,149 @@
+// Running a graph. compile() fixes what is wanted; the Executable takes data, runs as often as
+// asked, and gives results. Inputs stay valid across runs: only what changed has to be set again.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "luminal/graph/program.h"
+#include "luminal/tensor/graph.h"
+#include "luminal/tensor/nested_values.h"
+#include "luminal/tensor/tensor.h"
+
+namespace luminal {
+
+/// How to compile.
+struct CompileOptions {
+  /// Run the graph passes (common subexpressions, folding, ...). Results are the same without.
+  bool simplify = true;
+  /// Check the graph after every pass.
+  bool verify = false;
+};
+
+/// How to run.
+struct RunOptions {
+  /// Print every step with its shape and time.
+  bool trace = false;
+  /// Where print, diff and the trace write; standard output unless said.
+  std::ostream* text = nullptr;
+};
+
+/// A compiled graph with its data.
+class Executable {
+ public:
+  Executable(const Graph& graph, const std::vector<Tensor>& outputs, const CompileOptions& options);
+
+  // Inputs, named by their tensor or their name. Values are converted to the input's dtype by the
+  // cast rules.
+
+  /// Data with its own extents.
+  void set(const Tensor& input, Array value);
+  void set(std::string_view input, Array value);
+  /// Flat values, in row-major order. With one unknown dim in the shape, its value follows from
+  /// their number.
+  template <typename T>
+  void set(const Tensor& input, const std::vector<T>& values) {
+    set_flat(input, Array::from<T>(dtype_for<T>(), {static_cast<int64_t>(values.size())}, values));
+  }
+  void set(const Tensor& input, const std::vector<bool>& values);
+  template <typename T>
+  void set(const Tensor& input, std::span<const T> values) {
+    set_flat(input, Array::from<T>(dtype_for<T>(), {static_cast<int64_t>(values.size())}, values));
+  }
+  void set(const Tensor& input, const NestedValues& values);
+  /// Raw bytes of elements of `dtype`, in row-major order.
+  void set_bytes(const Tensor& input, DType dtype, std::span<const std::byte> bytes);
+  /// A .npy file, or the array `key` of a .npz file.
+  void set_file(const Tensor& input, const std::string& path, const std::string& key = "");
+  /// Called at the first run that needs the data; its result is then kept like any other.
+  void set_loader(const Tensor& input, std::function<Array()> loader);
+  /// The value of a named dim. Without it, dims are taken from the data.
+  void set_dim(const std::string& name, int64_t value);
+
+  /// Computes all outputs and kept values. Missing inputs are a UserError that names them.
+  void run(const RunOptions& options = {});
+
+  // Results of the last run, and inputs as they were set.
+
+  /// The values, row-major; a copy shares the data.
+  Array get(const Tensor& tensor) const;
+  /// The values converted to T.
+  template <typename T>
+  std::vector<T> get(const Tensor& tensor) const {
+    return get(tensor).template to_vector<T>();
+  }
+  /// Writes a result to a .npy file.
+  void save(const Tensor& tensor, const std::string& path) const;
+  /// Takes the value out: it is no longer here afterwards.
+  Array retrieve(const Tensor& tensor);
+  std::vector<Array> retrieve(const std::vector<Tensor>& tensors);
+  /// Frees the value of an input or result.
+  void drop(const Tensor& tensor);
+  void drop(const std::vector<Tensor>& tensors);
+  /// Exchanges the values of two tensors, such as a result and the input it becomes next (double
+  /// buffering).
+  void swap(const Tensor& a, const Tensor& b);
+
+  /// The graph that runs, after passes.
+  const graph::Graph& ir() const { return program_->graph(); }
+  /// What runs, in words: each step with its shape, and the named ops it belongs to.
+  std::string explain() const;
+
+ private:
+  /// An input's data, or what will load it.
+  struct InputSlot {
+    std::optional<Array> value;
+    bool flat = false;  // extents are still to be found from the dims
+    std::function<Array()> loader;
+  };
+  struct ResultSlot {
+    graph::Edge edge;
+    std::optional<Array> value;
+  };
+
+  template <typename T>
+  static constexpr DType dtype_for();
+  void set_flat(const Tensor& input, Array values);
+  InputSlot& slot(std::string_view operation, const Tensor& input);
+  InputSlot& slot(std::string_view operation, std::string_view name);
+  /// Where the value of an input or result is kept; throws UserError if the executable has none for
+  /// it.
+  const std::optional<Array>& find_value(std::string_view operation, const Tensor& tensor) const;
+  std::optional<Array>& find_value(std::string_view operation, const Tensor& tensor);
+  void load_inputs();
+  graph::DimValues shape_flat_inputs();
+
+  std::shared_ptr<GraphState> state_;
+  std::unique_ptr<graph::Program> program_;
+  std::map<std::string, InputSlot, std::less<>> inputs_;
+  std::vector<ResultSlot> results_;
+  size_t nodes_as_written_ = 0;
+  graph::DimValues dims_;
+};
+
+template <typename T>
+constexpr DType Executable::dtype_for() {
+  if constexpr (std::is_same_v<T, bool>) return boolean;
+  if constexpr (std::is_same_v<T, float>) return f32;
+  if constexpr (std::is_same_v<T, double>) return f64;
+  if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
+    return sizeof(T) == 1 ? u8 : sizeof(T) == 2 ? u16 : u32;
+  return sizeof(T) == 1 ? i8 : sizeof(T) == 2 ? i16 : sizeof(T) == 4 ? i32 : i64;
+}
+
+/// Makes a graph executable. It computes `outputs`, the values marked with keep(), and the effects
+/// (print, diff).
+Executable compile(const Graph& graph, const std::vector<Tensor>& outputs,
+                   const CompileOptions& options = {});
+
+/// Brings a value to another graph's input: the data of `from` in `source` becomes that of `to` in
+/// `target`.
+void transfer(const Executable& source, const Tensor& from, Executable& target, const Tensor& to);
+
+}  // namespace luminal

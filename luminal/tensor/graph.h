@@ -1,0 +1,47 @@
+// The user's Graph: where tensors are written. A handle like Tensor: copies share the graph.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "luminal/graph/graph.h"
+#include "luminal/tensor/tensor.h"
+
+namespace luminal {
+
+/// What all handles of one graph share.
+struct GraphState {
+  graph::Graph graph;
+  /// Values that every executable keeps, in the order of keep().
+  std::vector<graph::Edge> kept;
+};
+
+/// A lazy graph.
+class Graph {
+ public:
+  Graph() : state_(std::make_shared<GraphState>()) {}
+  explicit Graph(std::shared_ptr<GraphState> state) : state_(std::move(state)) {}
+
+  /// A value to be set before a run.
+  Tensor input(const std::string& name, Shape shape, DType dtype = f32) const;
+  /// A named dim with its range, both ends included. Asking again for the same name and range gives
+  /// the same dim.
+  Dim dim(const std::string& name, int64_t lowest = 0,
+          int64_t highest = symbolic::kUnbounded) const;
+  /// Data known now.
+  Tensor constant(Array value) const;
+  Tensor constant(const Scalar& value) const;
+  /// A number, converted to `dtype`.
+  Tensor constant(double value, DType dtype = f32) const;
+
+  /// The graph itself, to look at or to run passes on.
+  const graph::Graph& ir() const { return state_->graph; }
+  const std::shared_ptr<GraphState>& state() const { return state_; }
+  bool operator==(const Graph& other) const { return state_ == other.state_; }
+
+ private:
+  std::shared_ptr<GraphState> state_;
+};
+
+}  // namespace luminal

@@ -36,7 +36,7 @@ endfunction()
 # luminal_readme_example(): the C++ block of README.md is compiled as it stands there, and what the program prints is
 # compared with the output block below it.
 function(luminal_readme_example)
-  if(NOT BUILD_TESTING OR NOT EXISTS ${PROJECT_SOURCE_DIR}/luminal/luminal.h)
+  if(NOT BUILD_TESTING OR NOT EXISTS ${PROJECT_SOURCE_DIR}/luminal/tensor/executable.cpp)
     return()
   endif()
   set(script ${PROJECT_SOURCE_DIR}/tools/readme_example.py)

@@ -36,13 +36,22 @@ NodeId Graph::append(Node node) {
                   to_string(edge.view.source()));
   }
   note_dims(node.type.shape);
-  for (const Edge& edge : node.operands) note_dims(edge.view.domain());
+  for (const Edge& edge : node.operands) note_dims(edge.view);
   nodes_.push_back(std::move(node));
   return NodeId{static_cast<uint32_t>(nodes_.size() - 1)};
 }
 
 void Graph::note_dims(const Shape& shape) {
   for (const Expr& dim : shape) note_dims(dim);
+}
+
+void Graph::note_dims(const View& view) {
+  note_dims(view.domain());
+  for (const Expr& index : view.index()) note_dims(index);
+  for (const Condition& condition : view.conditions()) {
+    note_dims(condition.value);
+    note_dims(condition.extent);
+  }
 }
 
 void Graph::note_dims(const Expr& expr) {
@@ -160,7 +169,7 @@ void Graph::add_output(std::string name, Edge edge) {
   for (const Output& output : outputs_)
     if (output.name == name)
       throw UserError("output", "there is an output named '{}' already; choose another name", name);
-  note_dims(edge.view.domain());
+  note_dims(edge.view);
   outputs_.push_back({std::move(name), std::move(edge)});
 }
 
@@ -168,6 +177,10 @@ void Graph::add_named(NamedDefinition definition) {
   for (const Edge& edge : definition.operands)
     LUMINAL_CHECK(edge.view.source() == node(edge.node).shape());
   LUMINAL_CHECK(definition.result.view.source() == node(definition.result.node).shape());
+  note_dims(definition.result.view);
+  for (const Edge& edge : definition.operands) note_dims(edge.view);
+  for (const auto& [key, value] : definition.parameters)
+    if (const auto* expr = std::get_if<Expr>(&value)) note_dims(*expr);
   named_.push_back(std::move(definition));
 }
 

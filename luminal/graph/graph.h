@@ -67,6 +67,7 @@ class Graph {
  private:
   NodeId append(Node node);
   void note_dims(const Shape& shape);
+  void note_dims(const View& view);
   void note_dims(const Expr& expr);
 
   std::vector<Node> nodes_;

@@ -177,19 +177,20 @@ Sign direction(const Expr& expr, const Expr& symbol) {
   return sum;
 }
 
-// Puts one symbol at the end of its range where the expression is least.
+// Puts one symbol at the end of its range where the expression is least. Axes go first, while the
+// variables of their extents are still there; an axis that stays keeps its own extent.
 std::optional<Expr> at_least_end(const Expr& expr) {
   const auto try_symbol = [&](const Expr& symbol) -> std::optional<Expr> {
     const Sign sign = direction(expr, symbol);
     if (sign == Sign::kUnknown) return std::nullopt;
     if (symbol.is_axis()) {
       const Expr end = sign == Sign::kNegative ? symbol.axis_extent() - 1 : Expr(0);
-      return substitute(expr, {{symbol, end}});
+      return substitute_value(expr, symbol, end);
     }
     const Interval range = symbol.bounds();
     const int64_t end = sign == Sign::kNegative ? range.hi : range.lo;
     if (end == Interval::kNegInf || end == Interval::kPosInf) return std::nullopt;
-    return substitute(expr, {{symbol, end}});
+    return substitute_value(expr, symbol, end);
   };
   for (const Expr& axis : expr.axes()) {
     if (auto result = try_symbol(axis)) return result;
@@ -282,11 +283,11 @@ int64_t improved_lower(const Expr& expr) {
   return best;
 }
 
-// Numbers that overflow on the way prove nothing.
+// Numbers that overflow on the way, or an end of a range where a divisor is 0, prove nothing.
 int64_t improved_lower_or_nothing(const Expr& expr) {
   try {
     return improved_lower(expr);
-  } catch (const OverflowError&) {
+  } catch (const UserError&) {
     return Interval::kNegInf;
   }
 }
@@ -294,16 +295,25 @@ int64_t improved_lower_or_nothing(const Expr& expr) {
 int64_t improved_upper_or_nothing(const Expr& expr) {
   try {
     return negate(improved_lower(-expr));
-  } catch (const OverflowError&) {
+  } catch (const UserError&) {
     return Interval::kPosInf;
   }
 }
 
 Interval bounds_of_part(const Expr& part) {
-  const Interval simple =
+  Interval simple =
       part.node()->kind == Kind::kPolynomial ? interval_arithmetic(part) : atom_bounds(part.node());
   if (is_plain_product(part) || terms_of(part).size() > kMaxTerms) return simple;
   if (simple.lo == simple.hi) return simple;
+  // A common factor hides how far the rest can be rounded.
+  const Term common = content(part);
+  if (terms_of(part).size() > 1 && (common.coefficient > 1 || !common.monomial.empty())) {
+    const Expr factor = from_term(common.coefficient, common.monomial);
+    const Expr cofactor = divide_polynomial(part, factor).quotient;
+    const Interval product = multiply(factor.bounds(), cofactor.bounds());
+    if (common.monomial.empty()) return product;
+    simple = intersect(simple, product);
+  }
   const Interval improved{improved_lower_or_nothing(part), improved_upper_or_nothing(part)};
   return intersect(simple, improved);
 }

@@ -2,6 +2,7 @@
 // a minimum is written as pivot + min(0, differences...), so that common addends and factors come
 // out and min(a, b) + max(a, b) cancels to a + b.
 #include <algorithm>
+#include <optional>
 
 #include "luminal/symbolic/node.h"
 
@@ -18,15 +19,28 @@ Expr choose_pivot(const std::vector<Expr>& members) {
   return pivot;
 }
 
-// R + min(0, d...) has the members R, R + d, ...; anything else is one member.
+// The factors of c * M * min(...) beside the minimum, if they are proved non-negative.
+std::optional<Monomial> scale_of_minimum(const Term& term, const Node* minimum) {
+  const auto scale = divide(term.monomial, Monomial{Factor{minimum, 1}});
+  if (!scale || term.coefficient < 0) return std::nullopt;
+  for (const Factor& factor : *scale) {
+    if (factor.atom == minimum || Expr(factor.atom).bounds().lo < 0) return std::nullopt;
+  }
+  return scale;
+}
+
+// R + s * min(0, d...) with s >= 0 has the members R, R + s*d, ...; anything else is one member.
 void flatten_into(std::vector<Expr>& members, const Expr& expr) {
   for (const Term& term : terms_of(expr)) {
-    if (term.coefficient != 1 || term.monomial.size() != 1) continue;
-    const Factor& factor = term.monomial[0];
-    if (factor.atom->kind != Kind::kMinimum || factor.power != 1) continue;
-    const Expr rest = expr - from_atom(factor.atom);
-    for (const Expr& operand : factor.atom->operands) flatten_into(members, rest + operand);
-    return;
+    for (const Factor& factor : term.monomial) {
+      if (factor.atom->kind != Kind::kMinimum) continue;
+      const auto scale = scale_of_minimum(term, factor.atom);
+      if (!scale) continue;
+      const Expr rest = expr - from_term(term.coefficient, term.monomial);
+      for (const Expr& operand : factor.atom->operands)
+        flatten_into(members, rest + from_term(term.coefficient, *scale) * operand);
+      return;
+    }
   }
   members.push_back(expr);
 }
@@ -63,21 +77,37 @@ Expr common_scale(const std::vector<Expr>& differences) {
   return from_term(common.coefficient, proved);
 }
 
-}  // namespace
-
-Expr min(const Expr& a, const Expr& b) {
-  if (a == b) return a;
+std::vector<Expr> flatten(const std::vector<Expr>& exprs) {
   std::vector<Expr> members;
-  flatten_into(members, a);
-  flatten_into(members, b);
+  for (const Expr& expr : exprs) flatten_into(members, expr);
+  return members;
+}
+
+Expr minimum_of(const std::vector<Expr>& exprs) {
+  std::vector<Expr> members = flatten(exprs);
   drop_dominated(members);
   if (members.size() == 1) return members.front();
   const Expr pivot = choose_pivot(members);
   for (Expr& member : members) member -= pivot;
+  // A pivot with a subtracted minimum leaves an added one in the differences.
+  if (flatten(members) != members) return pivot + minimum_of(members);
   const Expr scale = common_scale(members);
-  for (Expr& member : members) member = divide_polynomial(member, scale).quotient;
+  if (!scale.is_constant(1)) {
+    // Without the factor more may be provable.
+    for (Expr& member : members) member = divide_polynomial(member, scale).quotient;
+    return pivot + scale * minimum_of(members);
+  }
   sort_unique(members);
-  return pivot + scale * intern({.kind = Kind::kMinimum, .operands = std::move(members)});
+  return pivot + intern({.kind = Kind::kMinimum, .operands = std::move(members)});
+}
+
+}  // namespace
+
+Expr min(const Expr& a, const Expr& b) {
+  if (a == b) return a;
+  if (provably_ge(b, a)) return a;
+  if (provably_ge(a, b)) return b;
+  return minimum_of({a, b});
 }
 
 Expr max(const Expr& a, const Expr& b) { return -min(-a, -b); }
@@ -90,8 +120,8 @@ Expr non_negative(const Expr& expr) {
   // g * p + c >= 0 holds exactly if p + floor(c / g) >= 0.
   const int64_t constant = constant_part(expr);
   const int64_t scale = content(expr - constant).coefficient;
-  const Expr reduced = divide_polynomial(expr, scale).quotient;
-  return intern({.kind = Kind::kNonNegative, .operands = {reduced}});
+  if (scale > 1) return non_negative(divide_polynomial(expr, scale).quotient);
+  return intern({.kind = Kind::kNonNegative, .operands = {expr}});
 }
 
 Expr is_zero(const Expr& expr) {
@@ -100,9 +130,11 @@ Expr is_zero(const Expr& expr) {
   if (!bounds.contains(0)) return 0;
   if (leading_coefficient(expr) < 0) return is_zero(-expr);
   const int64_t scale = content(expr - constant_part(expr)).coefficient;
-  const Division reduced = divide_polynomial(expr, scale);
-  if (!reduced.remainder.is_constant(0)) return 0;
-  return intern({.kind = Kind::kZero, .operands = {reduced.quotient}});
+  if (scale > 1) {
+    const Division reduced = divide_polynomial(expr, scale);
+    return reduced.remainder.is_constant(0) ? is_zero(reduced.quotient) : Expr(0);
+  }
+  return intern({.kind = Kind::kZero, .operands = {expr}});
 }
 
 }  // namespace luminal::symbolic

@@ -154,6 +154,9 @@ struct ModuloForm {
 /// Finds the first remainder hidden in a sum that makes the sum shorter.
 std::optional<ModuloForm> find_modulo(const Expr& expr);
 
+/// Replaces a symbol where its value is used, and leaves the extents of axes as they are.
+Expr substitute_value(const Expr& expr, const Expr& symbol, const Expr& value);
+
 /// Test of a normal form: 1 if expr >= 0, or expr == 0, else 0.
 Expr non_negative(const Expr& expr);
 Expr is_zero(const Expr& expr);

@@ -9,7 +9,7 @@ namespace {
 
 class Substituter {
  public:
-  explicit Substituter(std::span<const Binding> bindings) {
+  Substituter(std::span<const Binding> bindings, bool in_extents) : in_extents_(in_extents) {
     for (const Binding& binding : bindings) {
       if (!binding.symbol.is_variable() && !binding.symbol.is_axis())
         throw UserError("substitute", "{} is neither a variable nor an axis", binding.symbol);
@@ -42,6 +42,7 @@ class Substituter {
   Expr apply_atom(const Expr& expr) {
     const Node* atom = expr.node();
     if (atom->kind == Kind::kVariable) return expr;
+    if (atom->kind == Kind::kAxis && !in_extents_) return expr;
     std::vector<Expr> operands;
     for (const Expr& operand : atom->operands) operands.push_back(apply(operand));
     if (operands == atom->operands) return expr;
@@ -62,13 +63,19 @@ class Substituter {
     }
   }
 
+  bool in_extents_;
   std::unordered_map<const Node*, Expr> done_;
 };
 
 }  // namespace
 
 Expr substitute(const Expr& expr, std::span<const Binding> bindings) {
-  return Substituter(bindings).apply(expr);
+  return Substituter(bindings, true).apply(expr);
+}
+
+Expr substitute_value(const Expr& expr, const Expr& symbol, const Expr& value) {
+  const Binding binding{symbol, value};
+  return Substituter({&binding, 1}, false).apply(expr);
 }
 
 }  // namespace luminal::symbolic

@@ -13,8 +13,9 @@ namespace {
 
 enum class Dialect { kReadable, kC };
 
-// How tightly the outermost operator of a text binds.
-enum class Level { kComparison, kSum, kProduct, kAtom };
+// How tightly the outermost operator of a text binds. Quotients stand apart from products because
+// -a*b may be read as (-a)*b, but -a/b may not.
+enum class Level { kComparison, kSum, kQuotient, kProduct, kAtom };
 
 struct Text {
   std::string text;
@@ -35,19 +36,25 @@ class Printer {
   }
 
  private:
-  // A sum under construction; summands with a minus sign are subtracted.
+  struct Summand {
+    bool minus;
+    Text magnitude;
+  };
+
+  // A sum under construction.
   struct Sum {
     std::string text;
     int count = 0;
     Level last_level = Level::kAtom;
 
-    void add(bool minus, const Text& summand) {
+    void add(const Summand& summand) {
+      const auto& [minus, magnitude] = summand;
       if (count == 0) {
-        // -a / b would read as (-a) / b.
-        text = minus ? "-" + enclosed(summand, Level::kAtom) : summand.text;
-        last_level = minus ? Level::kProduct : summand.level;
+        text =
+            minus ? "-" + enclosed(magnitude, Level::kProduct) : enclosed(magnitude, Level::kSum);
+        last_level = minus ? Level::kProduct : magnitude.level;
       } else {
-        text += (minus ? " - " : " + ") + enclosed(summand, Level::kProduct);
+        text += (minus ? " - " : " + ") + enclosed(magnitude, Level::kQuotient);
         last_level = Level::kSum;
       }
       ++count;
@@ -85,9 +92,9 @@ class Printer {
   }
 
   Text print_infix(const Expr& a, const char* op, const Expr& b) const {
-    return {fmt::format("{} {} {}", enclosed(print(a), Level::kProduct), op,
+    return {fmt::format("{} {} {}", enclosed(print(a), Level::kQuotient), op,
                         enclosed(print(b), Level::kAtom)),
-            Level::kProduct};
+            Level::kQuotient};
   }
 
   // C truncates towards zero, which is the floor only of non-negative quotients.
@@ -103,10 +110,6 @@ class Printer {
       return {"-1 - " + print_infix(mirrored, "/", divisor).text, Level::kSum};
     return {fmt::format("floor_div({}, {})", print(numerator).text, print(divisor).text),
             Level::kAtom};
-  }
-
-  Text print_remainder(const Expr& value, const Expr& divisor) const {
-    return print_infix(value, "%", divisor);
   }
 
   // In C, calls of more than two arguments nest.
@@ -144,9 +147,9 @@ class Printer {
 
   Text print_product(const Expr& factor, const Text& text) const {
     if (factor.is_constant(1)) return text;
-    return {fmt::format("{}*{}", enclosed(print(factor), Level::kProduct),
-                        enclosed(text, Level::kAtom)),
-            Level::kProduct};
+    return {
+        fmt::format("{}*{}", enclosed(print(factor), Level::kAtom), enclosed(text, Level::kAtom)),
+        Level::kProduct};
   }
 
   // The magnitude of a term; its sign is printed by the sum.
@@ -173,15 +176,20 @@ class Printer {
   }
 
   // Takes what belongs to a remainder out of the expression and adds it to the sum.
-  bool take_modulo(Expr& expr, Sum& sum) const {
+  bool take_modulo(Expr& expr, std::vector<Summand>& summands) const {
     const auto form = find_modulo(expr);
     if (!form) return false;
     if (dialect_ == Dialect::kC && !may_use_operator(form->value, form->divisor)) return false;
     const bool minus = leading_coefficient(form->factor) < 0;
-    sum.add(minus, print_product(minus ? -form->factor : form->factor,
-                                 print_remainder(form->value, form->divisor)));
+    summands.push_back({minus, print_product(minus ? -form->factor : form->factor,
+                                             print_infix(form->value, "%", form->divisor))});
     expr = form->rest;
     return true;
+  }
+
+  static bool holds_minimum(const Term& term) {
+    return std::any_of(term.monomial.begin(), term.monomial.end(),
+                       [](const Factor& factor) { return factor.atom->kind == Kind::kMinimum; });
   }
 
   // The part of `rest` that cancels against the members of c * min(members).
@@ -192,6 +200,8 @@ class Printer {
         part.constant = constant_part(rest);
     }
     for (const Term& term : terms_of(rest)) {
+      // A minimum among the members would be read as more members.
+      if (holds_minimum(term)) continue;
       for (const Expr& member : members) {
         const auto& others = terms_of(member);
         const bool cancels = std::any_of(others.begin(), others.end(), [&](const Term& other) {
@@ -207,7 +217,7 @@ class Printer {
   }
 
   // Takes c * min(members) out, with what turns the differences into the members as written.
-  bool take_minimum(Expr& expr, Sum& sum) const {
+  bool take_minimum(Expr& expr, std::vector<Summand>& summands) const {
     for (const Term& term : terms_of(expr)) {
       const Node* atom = term.monomial[0].atom;
       if (term.monomial.size() != 1 || term.monomial[0].power != 1) continue;
@@ -221,7 +231,7 @@ class Printer {
       for (const Expr& member : atom->operands)
         members.push_back(c < 0 ? -(member + common) : member + common);
       const int64_t scale = c < 0 ? -c : c;
-      sum.add(false, print_product(scale, print_call(c < 0 ? "max" : "min", members)));
+      summands.push_back({false, print_product(scale, print_call(c < 0 ? "max" : "min", members))});
       expr = rest - part;
       return true;
     }
@@ -230,32 +240,21 @@ class Printer {
 
   Text print_sum(const Expr& expr) const {
     Expr rest = expr;
-    Sum special;  // printed after the plain terms
+    std::vector<Summand> special;  // printed after the plain terms
     while (take_modulo(rest, special)) {
     }
     while (take_minimum(rest, special)) {
     }
     Sum sum;
-    for (const Term& term : terms_of(rest)) sum.add(term.coefficient < 0, print_term(term));
-    if (special.count > 0) append_special(sum, special);
+    for (const Term& term : terms_of(rest)) sum.add({term.coefficient < 0, print_term(term)});
+    for (const Summand& summand : special) sum.add(summand);
     const int64_t constant = constant_part(rest);
     if (constant != 0) {
       const Text text{fmt::format("{}", magnitude(constant)), Level::kAtom};
-      sum.add(constant < 0, sum.count == 0 ? print_constant(constant) : text);
+      sum.add({constant < 0, text});
     }
     if (sum.count == 0) return {"0", Level::kAtom};
     return {sum.text, sum.count > 1 ? Level::kSum : sum.last_level};
-  }
-
-  static void append_special(Sum& sum, const Sum& special) {
-    const bool minus = special.text[0] == '-';
-    if (sum.count == 0) {
-      sum = special;
-    } else {
-      sum.text += (minus ? " - " : " + ") + special.text.substr(minus ? 1 : 0);
-      sum.count += special.count;
-      sum.last_level = Level::kSum;
-    }
   }
 
   Dialect dialect_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <ostream>
 
 #include "luminal/graph/float_text.h"
 
@@ -237,6 +238,10 @@ std::string to_string(const Array& array, const ArrayTextOptions& options) {
     return whole ? text + ".0" : text;  // NumPy prints scalars like Python: 1.0, but [1.]
   }
   return ArrayWriter(array, options).text(0, 0, " ", options.line_width);
+}
+
+std::ostream& operator<<(std::ostream& stream, const Array& array) {
+  return stream << to_string(array);
 }
 
 }  // namespace luminal::graph

@@ -3,6 +3,7 @@
 // ellipsis in the middle of long axes once there are more than 1000 elements.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 
 #include "luminal/graph/array.h"
@@ -21,5 +22,8 @@ struct ArrayTextOptions {
 
 /// "[[1.  2.5]\n [3.  4. ]]"; a rank-0 array is the bare value, an empty array "[]".
 std::string to_string(const Array& array, const ArrayTextOptions& options = {});
+
+/// The same on a stream.
+std::ostream& operator<<(std::ostream& stream, const Array& array);
 
 }  // namespace luminal::graph

@@ -1,6 +1,7 @@
 #include "luminal/tensor/tensor.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "luminal/support/error.h"
 #include "luminal/tensor/graph.h"
@@ -50,6 +51,15 @@ const Tensor& Tensor::keep() const {
 }
 
 void Tensor::drop() const { std::erase(state()->kept, *edge_); }
+
+std::ostream& operator<<(std::ostream& stream, const Tensor& tensor) {
+  if (!tensor) return stream << "empty tensor";
+  const graph::Node& node = tensor.state()->graph.node(tensor.edge().node);
+  if (!node.name.empty()) stream << "'" << node.name << "': ";
+  stream << graph::to_string({tensor.dtype(), tensor.shape()});
+  return stream << (tensor.edge().view.is_identity() ? ", result of " : ", seen through a view of ")
+                << graph::name(node.op);
+}
 
 void keep(std::span<const Tensor> tensors) {
   for (const Tensor& tensor : tensors) tensor.keep();

@@ -4,6 +4,7 @@
 // one header per family (arithmetic.h, movement.h, ...).
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -60,6 +61,10 @@ class Tensor {
   std::shared_ptr<GraphState> state_;
   std::shared_ptr<const graph::Edge> edge_;
 };
+
+/// What a tensor is, not its values, which only a run gives: "'y': f32[2, seq], seen through a view
+/// of add".
+std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
 /// keep() and drop() for each of a list.
 void keep(std::span<const Tensor> tensors);

@@ -1,0 +1,252 @@
+#include <iostream>
+
+#include "luminal/graph/dim_binding.h"
+#include "luminal/graph/effects.h"
+#include "luminal/graph/interpreter_indexing.h"
+#include "luminal/graph/interpreter_reduce.h"
+#include "luminal/graph/interpreter_steps.h"
+#include "luminal/graph/program.h"
+#include "luminal/support/check.h"
+
+namespace luminal::graph {
+namespace {
+
+/// One run of a graph: the dims of this run and the arrays that are still needed.
+class Run {
+ public:
+  Run(const Graph& graph, const RunRequest& request, const std::vector<Expr>& dims)
+      : graph_(graph), request_(request), arrays_(graph.size()) {
+    bind(dims);
+  }
+
+  /// Throws UserError if an input is missing or does not fit.
+  void check_input(const Node& node) const {
+    const std::string& name = node.attribute<InputAttribute>().name;
+    const auto found = request_.inputs.find(name);
+    if (found == request_.inputs.end() || found->second == nullptr)
+      throw UserError("run", "input '{}' of type {} has no data", name, to_string(node.type));
+    const Array& value = *found->second;
+    if (value.dtype() != node.dtype() || value.extents() != evaluate_shape(node.shape(), dims_))
+      throw UserError("run", "input '{}' takes {}, but was given {}{}", name, to_string(node.type),
+                      value.dtype(), to_string(value.extents()));
+  }
+
+  void execute(const Step& step) {
+    const auto start = std::chrono::steady_clock::now();
+    arrays_[step.node.value] = compute(step);
+    for (const NodeId id : step.last_reads) arrays_[id.value].reset();
+    if (!request_.on_step) return;
+    const std::chrono::duration<double, std::micro> elapsed =
+        std::chrono::steady_clock::now() - start;
+    const Node& node = graph_.node(step.node);
+    request_.on_step(
+        {step.name, step.node, node.dtype(), evaluate_shape(node.shape(), dims_), elapsed.count()});
+  }
+
+  Array output(const Edge& edge) const {
+    return materialize(array(edge.node), edge.view, dims_, "output");
+  }
+
+ private:
+  void bind(const std::vector<Expr>& dims) {
+    // Inputs that a pass found to be unused may still be given.
+    std::map<std::string, const Array*> inputs;
+    for (const auto& [name, value] : request_.inputs)
+      if (value != nullptr && graph_.find_input(name)) inputs.emplace(name, value);
+    const DimValues values = bind_dims(graph_, inputs, request_.dims);
+    for (const Expr& dim : dims) {
+      const auto found = values.find(dim.name());
+      if (found == values.end())
+        throw UserError("run",
+                        "the dim '{}' has no value; set it, or give an input whose shape says it",
+                        dim.name());
+      const symbolic::Interval range = dim.bounds();
+      if (!range.contains(found->second))
+        throw UserError("run", "the dim '{}' is {}, outside its range [{}, {}]", dim.name(),
+                        found->second, range.lo, range.hi);
+      dims_.push_back({dim, found->second});
+    }
+  }
+
+  const Array& array(NodeId id) const {
+    LUMINAL_CHECK(arrays_[id.value].has_value(), "%{} is read before it is computed", id.value);
+    return *arrays_[id.value];
+  }
+
+  Array compute(const Step& step) {
+    const Node& node = graph_.node(step.node);
+    switch (info(node.op).op_class) {
+      case OpClass::kSource:
+        return compute_source(node);
+      case OpClass::kElementwise:
+        return compute_elementwise_node(node, step);
+      case OpClass::kReduction:
+        return compute_reduction(node, step);
+      case OpClass::kIndexing:
+        return compute_indexing(node, step);
+      case OpClass::kBarrier:
+        return compute_barrier(node, step);
+    }
+    throw InternalError(fmt::format("{} cannot be interpreted", name(node.op)));
+  }
+
+  /// A new array for the result of a node.
+  Array result_of(const Node& node) const {
+    return {node.dtype(), evaluate_shape(node.shape(), dims_)};
+  }
+
+  Array whole(const Node& node, const StepOperand& operand) const {
+    return materialize(array(operand.node), operand.view, dims_, std::string(name(node.op)));
+  }
+
+  std::unique_ptr<ElementSource> source(const Node& node, const StepOperand& operand) const {
+    if (!operand.computed)
+      return std::make_unique<ArraySource>(array(operand.node), operand.view, dims_,
+                                           std::string(name(node.op)));
+    const Node& inner = graph_.node(operand.node);
+    std::vector<std::unique_ptr<ElementSource>> operands;
+    for (const StepOperand& next : operand.operands) operands.push_back(source(inner, next));
+    return std::make_unique<ComputedSource>(inner.op, inner.dtype(), std::move(operands));
+  }
+
+  Array compute_source(const Node& node) {
+    switch (node.op) {
+      case Op::kInput:
+        return *request_.inputs.at(node.attribute<InputAttribute>().name);
+      case Op::kConstant:
+        return node.attribute<ConstantAttribute>().value;
+      default:
+        return iota(node);
+    }
+  }
+
+  Array iota(const Node& node) const {
+    Array result = result_of(node);
+    const IndexWalker walker(node.attribute<IotaAttribute>().value, node.shape(), dims_);
+    std::vector<IndexRun> runs;
+    std::vector<int64_t> integers(kBlockSize);
+    Block block;
+    for (int64_t begin = 0; begin < walker.size(); begin += kBlockSize) {
+      const int64_t count = std::min(kBlockSize, walker.size() - begin);
+      walker.walk(begin, count, runs);
+      size_t at = 0;
+      for (const IndexRun& run : runs)
+        for (int64_t i = 0; i < run.elements.count; ++i)
+          integers[at++] = run.elements.position + i * run.elements.stride;
+      if (is_float(node.dtype())) {
+        integers_to_floats(node.dtype(), {integers.data(), at}, block.floats.data());
+      } else {
+        std::copy_n(integers.data(), at, block.integers.data());
+      }
+      store(result, begin, count, block);
+    }
+    return result;
+  }
+
+  Array compute_elementwise_node(const Node& node, const Step& step) {
+    if (node.op == Op::kCopy) return whole(node, step.operands[0]);
+    if (node.op == Op::kBitcast) {
+      const Array bits = whole(node, step.operands[0]);
+      return {node.dtype(), bits.extents(),
+              std::vector<std::byte>(bits.bytes().begin(), bits.bytes().end())};
+    }
+    Array result = result_of(node);
+    std::vector<std::unique_ptr<ElementSource>> operands;
+    for (const StepOperand& operand : step.operands) operands.push_back(source(node, operand));
+    ComputedSource computed(node.op, node.dtype(), std::move(operands));
+    Block block;
+    for (int64_t begin = 0; begin < result.size(); begin += kBlockSize) {
+      const int64_t count = std::min(kBlockSize, result.size() - begin);
+      computed.read_unrounded(begin, count, block);
+      store(result, begin, count, block);
+    }
+    return result;
+  }
+
+  Array compute_reduction(const Node& node, const Step& step) {
+    Array result = result_of(node);
+    const StepOperand& operand = step.operands[0];
+    const Extents domain = evaluate_shape(operand.view.domain(), dims_);
+    const Extents reduced(domain.end() - node.attribute<ReduceAttribute>().axes, domain.end());
+    reduce(node.op, *source(node, operand), element_count(reduced), result);
+    return result;
+  }
+
+  Array compute_indexing(const Node& node, const Step& step) {
+    Array result = result_of(node);
+    const std::unique_ptr<ElementSource> first = source(node, step.operands[0]);
+    if (node.op == Op::kArgSort) {
+      argsort(*first, node.attribute<ArgSortAttribute>().descending, result);
+      return result;
+    }
+    if (node.op == Op::kGather) {
+      const StepOperand& operand = step.operands[1];
+      const ArraySource data(array(operand.node), operand.view, dims_, "gather");
+      gather(*first, data, result);
+      return result;
+    }
+    const Extents updates = evaluate_shape(step.operands[1].view.domain(), dims_);
+    scatter(node.attribute<ScatterAttribute>().mode, *first, *source(node, step.operands[1]),
+            *source(node, step.operands[2]), updates.back(), result);
+    return result;
+  }
+
+  Array compute_barrier(const Node& node, const Step& step) {
+    if (node.op == Op::kCustom) return call_custom(node, step);
+    Array value = whole(node, step.operands[0]);
+    std::ostream& text = request_.text != nullptr ? *request_.text : std::cout;
+    if (node.op == Op::kPrint) print_glance(text, node.attribute<PrintAttribute>().label, value);
+    if (node.op == Op::kDiff) print_diff(text, node.attribute<DiffAttribute>(), value);
+    return value;
+  }
+
+  Array call_custom(const Node& node, const Step& step) {
+    const CustomFunction& function = *node.attribute<CustomAttribute>().function;
+    std::vector<Array> operands;
+    for (const StepOperand& operand : step.operands) operands.push_back(whole(node, operand));
+    Array result = result_of(node);
+    const Extents extents = result.extents();
+    function.call(operands, result);
+    if (result.dtype() != node.dtype() || result.extents() != extents)
+      throw UserError(function.name, "must give {}{}, but gave {}{}", node.dtype(),
+                      to_string(extents), result.dtype(), to_string(result.extents()));
+    return result;
+  }
+
+  const Graph& graph_;
+  const RunRequest& request_;
+  DimBindings dims_;
+  std::vector<std::optional<Array>> arrays_;
+};
+
+class Interpreter : public Program {
+ public:
+  explicit Interpreter(Graph graph)
+      : graph_(std::move(graph)), steps_(plan_steps(graph_)), dims_(used_dims(graph_, steps_)) {}
+
+  std::vector<Array> run(const RunRequest& request) override {
+    Run run(graph_, request, dims_);
+    // What is wrong with the inputs is said before anything is computed.
+    for (const Step& step : steps_)
+      if (graph_.node(step.node).op == Op::kInput) run.check_input(graph_.node(step.node));
+    for (const Step& step : steps_) run.execute(step);
+    std::vector<Array> outputs;
+    for (const Output& output : graph_.outputs()) outputs.push_back(run.output(output.edge));
+    return outputs;
+  }
+
+  const Graph& graph() const override { return graph_; }
+
+ private:
+  Graph graph_;
+  std::vector<Step> steps_;
+  std::vector<Expr> dims_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> make_interpreter(Graph graph) {
+  return std::make_unique<Interpreter>(std::move(graph));
+}
+
+}  // namespace luminal::graph

@@ -1,0 +1,169 @@
+#include "luminal/graph/interpreter_indexing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "luminal/graph/interpreter_elementwise.h"
+#include "luminal/support/check.h"
+
+namespace luminal::graph {
+namespace {
+
+/// "[1, 2]": a row-major position in a shape, as coordinates.
+std::string coordinates(int64_t position, Extents extents) {
+  for (size_t k = extents.size(); k-- > 0;) {
+    const int64_t extent = extents[k];
+    extents[k] = position % extent;
+    position /= extent;
+  }
+  return to_string(extents);
+}
+
+template <typename Number>
+std::vector<Number>& numbers_of(Block& block) {
+  if constexpr (std::is_same_v<Number, double>) {
+    return block.floats;
+  } else {
+    return block.integers;
+  }
+}
+
+/// Calls `consume(begin, count)` after reading each block of several sources.
+template <typename Consume>
+void for_each_block(int64_t size, Consume consume) {
+  for (int64_t begin = 0; begin < size; begin += kBlockSize)
+    consume(begin, std::min(kBlockSize, size - begin));
+}
+
+template <typename Number>
+Number combine(ScatterMode mode, Number old, Number update) {
+  switch (mode) {
+    case ScatterMode::kSet:
+      return update;
+    case ScatterMode::kAdd:
+      if constexpr (std::is_same_v<Number, double>)
+        return old + update;
+      else
+        return wrapping_add(old, update);
+    case ScatterMode::kMul:
+      if constexpr (std::is_same_v<Number, double>)
+        return old * update;
+      else
+        return wrapping_mul(old, update);
+    case ScatterMode::kMax:
+      return maximum(old, update);
+    case ScatterMode::kMin:
+      return minimum(old, update);
+  }
+  throw InternalError(fmt::format("scatter mode {}", static_cast<int>(mode)));
+}
+
+template <typename Number>
+void scatter_numbers(ScatterMode mode, ElementSource& base, ElementSource& index,
+                     ElementSource& updates, int64_t updates_per_row, Array& result) {
+  Block index_block;
+  Block block;
+  std::vector<Number> numbers(static_cast<size_t>(result.size()));
+  for_each_block(result.size(), [&](int64_t begin, int64_t count) {
+    base.read(begin, count, block);
+    std::copy_n(numbers_of<Number>(block).data(), count, numbers.data() + begin);
+  });
+  const int64_t row_size = result.extents().back();
+  const int64_t rows = element_count(Extents(result.extents().begin(), result.extents().end() - 1));
+  Extents index_extents = result.extents();
+  index_extents.back() = updates_per_row;
+  for_each_block(rows * updates_per_row, [&](int64_t begin, int64_t count) {
+    index.read(begin, count, index_block);
+    updates.read(begin, count, block);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t target = index_block.integers[static_cast<size_t>(i)];
+      if (target < 0 || target >= row_size)
+        throw UserError("scatter",
+                        "index {} at position {} is out of range: it must be 0 <= index "
+                        "< {}",
+                        target, coordinates(begin + i, index_extents), row_size);
+      const int64_t row = (begin + i) / updates_per_row;
+      Number& number = numbers[static_cast<size_t>(row * row_size + target)];
+      number = combine(mode, number, numbers_of<Number>(block)[static_cast<size_t>(i)]);
+    }
+  });
+  for_each_block(result.size(), [&](int64_t begin, int64_t count) {
+    std::copy_n(numbers.data() + begin, count, numbers_of<Number>(block).data());
+    store(result, begin, count, block);
+  });
+}
+
+/// A strict order in which NaN stands above everything.
+bool sorts_before(double a, double b) {
+  if (std::isnan(a)) return false;
+  return std::isnan(b) || a < b;
+}
+bool sorts_before(int64_t a, int64_t b) { return a < b; }
+
+template <typename Number>
+void argsort_numbers(ElementSource& values, bool descending, Array& result) {
+  const int64_t length = result.extents().back();
+  const int64_t rows = length == 0 ? 0 : result.size() / length;
+  std::vector<Number> row(static_cast<size_t>(length));
+  std::vector<int64_t> order(static_cast<size_t>(length));
+  std::byte* target = result.mutable_bytes().data();
+  Block block;
+  for (int64_t r = 0; r < rows; ++r) {
+    for_each_block(length, [&](int64_t begin, int64_t count) {
+      values.read(r * length + begin, count, block);
+      std::copy_n(numbers_of<Number>(block).data(), count, row.data() + begin);
+    });
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      const Number left = row[static_cast<size_t>(a)];
+      const Number right = row[static_cast<size_t>(b)];
+      return descending ? sorts_before(right, left) : sorts_before(left, right);
+    });
+    store(result.dtype(), target, r * length, std::span<const int64_t>(order));
+  }
+}
+
+}  // namespace
+
+void gather(ElementSource& index, const ArraySource& data, Array& result) {
+  const int64_t bound = data.walker().domain().back();
+  const int width = bits(result.dtype());
+  Array fill(result.dtype(), {1});
+  fill.set(0, data.fill());
+  std::byte* target = result.mutable_bytes().data();
+  Block block;
+  for_each_block(result.size(), [&](int64_t begin, int64_t count) {
+    index.read(begin, count, block);
+    for (int64_t i = begin; i < begin + count; ++i) {
+      const int64_t chosen = block.integers[static_cast<size_t>(i - begin)];
+      if (chosen < 0 || chosen >= bound)
+        throw UserError("gather",
+                        "index {} at position {} is out of range: it must be 0 <= index "
+                        "< {}",
+                        chosen, coordinates(i, result.extents()), bound);
+      const std::optional<int64_t> position = data.walker().at(i * bound + chosen);
+      const Array& source = position ? data.array() : fill;
+      copy_bits(width, source.bytes().data(), {position.value_or(0), 1, 1}, target, i);
+    }
+  });
+}
+
+void scatter(ScatterMode mode, ElementSource& base, ElementSource& index, ElementSource& updates,
+             int64_t updates_per_row, Array& result) {
+  if (is_float(result.dtype())) {
+    scatter_numbers<double>(mode, base, index, updates, updates_per_row, result);
+  } else {
+    scatter_numbers<int64_t>(mode, base, index, updates, updates_per_row, result);
+  }
+}
+
+void argsort(ElementSource& values, bool descending, Array& result) {
+  if (is_float(values.dtype())) {
+    argsort_numbers<double>(values, descending, result);
+  } else {
+    argsort_numbers<int64_t>(values, descending, result);
+  }
+}
+
+}  // namespace luminal::graph

@@ -101,7 +101,8 @@ Tensor linspace(const Graph& graph, double begin, double end, int64_t count, DTy
   const double step = (end - begin) / static_cast<double>(count - 1);
   Tensor k = positions(graph, count);
   Tensor from_end = (static_cast<double>(count - 1) - k) * -step + end;
-  return cast(where(less(k, static_cast<double>(count / 2)), k * step + begin, from_end), dtype);
+  const int64_t half = count / 2;
+  return cast(where(less(k, static_cast<double>(half)), k * step + begin, from_end), dtype);
 }
 
 Tensor tril(const Tensor& x, int64_t offset) {

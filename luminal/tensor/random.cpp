@@ -29,7 +29,7 @@ Tensor rotate_left(const Tensor& x, int amount) {
 
 /// Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 /// 2011).
-Words threefry(Words counter, uint32_t key_low, uint32_t key_high) {
+Words threefry(const Words& counter, uint32_t key_low, uint32_t key_high) {
   constexpr std::array kRotations{13, 15, 26, 6, 17, 29, 16, 24};
   const std::array<uint32_t, 3> keys{key_low, key_high, 0x1BD11BDAu ^ key_low ^ key_high};
   Tensor x0 = counter.low + word(counter.low, keys[0]);

@@ -76,7 +76,7 @@ std::string operands_text(const Node& node) {
 
 /// What follows the op's name: attributes that come first, operands, attributes with a key.
 std::string arguments_text(const Node& node) {
-  const std::string operands = operands_text(node);
+  std::string operands = operands_text(node);
   if (is_reduction(node.op))
     return fmt::format("{} axes={}", operands, node.attribute<ReduceAttribute>().axes);
   switch (node.op) {

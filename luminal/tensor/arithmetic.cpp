@@ -11,14 +11,14 @@ namespace {
 
 using graph::Op;
 
-/// Two operands of one dtype and shape.
+/// Two operands of one dtype.
 struct Pair {
   Tensor lhs;
   Tensor rhs;
 };
 
-/// Turns numbers into tensors, promotes to a common dtype and broadcasts.
-Pair prepare(std::string_view operation, const Operand& lhs, const Operand& rhs) {
+/// Turns numbers into tensors and promotes to a common dtype.
+Pair promoted(std::string_view operation, const Operand& lhs, const Operand& rhs) {
   if (!lhs.tensor() && !rhs.tensor())
     throw UserError(operation, "needs a tensor on one side at least");
   Tensor left =
@@ -26,8 +26,18 @@ Pair prepare(std::string_view operation, const Operand& lhs, const Operand& rhs)
   Tensor right =
       rhs.tensor() ? *rhs.tensor() : build::scalar_operand(operation, *lhs.tensor(), rhs.value());
   const DType dtype = promote(left.dtype(), right.dtype());
-  std::vector<Tensor> both = build::broadcast(operation, {cast(left, dtype), cast(right, dtype)});
+  return {cast(left, dtype), cast(right, dtype)};
+}
+
+/// Brings both to one shape.
+Pair broadcast(std::string_view operation, const Pair& pair) {
+  std::vector<Tensor> both = build::broadcast(operation, {pair.lhs, pair.rhs});
   return {both[0], both[1]};
+}
+
+/// Two operands of one dtype and shape.
+Pair prepare(std::string_view operation, const Operand& lhs, const Operand& rhs) {
+  return broadcast(operation, promoted(operation, lhs, rhs));
 }
 
 /// The same for truth values.
@@ -55,17 +65,28 @@ Tensor arithmetic(std::string_view operation, Op op, const Operand& lhs, const O
 /// Tensors whose signs differ, neither being zero: where truncating and flooring division part.
 Tensor signs_differ(const Tensor& a, const Tensor& b) { return not_equal(less(a, 0), less(b, 0)); }
 
-Tensor shift(std::string_view operation, Op op, const Tensor& x, const Operand& amount) {
+/// A shift amount in the dtype of what is shifted. Casting could wrap a wide amount into range; -1
+/// is out of range in every dtype, so it stands for all that are.
+Tensor shift_amount(const Tensor& x, const Operand& amount) {
+  const int width = graph::bits(x.dtype());
+  if (!amount.tensor()) {
+    if (const auto* number = std::get_if<int64_t>(&amount.value().variant()))
+      return x.graph().constant(
+          Scalar::of(x.dtype(), *number >= 0 && *number < width ? *number : -1));
+    if (!std::holds_alternative<Dim>(amount.value().variant()))
+      return build::scalar(x, amount.value(), f32);
+  }
   Tensor count = amount.tensor() ? *amount.tensor() : build::scalar(x, amount.value(), i64);
+  if (count.dtype() == x.dtype() || !graph::is_integer(count.dtype())) return count;
+  Tensor wide = cast(count, i64);
+  Tensor in_range = logical_and(greater_equal(wide, 0), less(wide, width));
+  return cast(where(in_range, wide, -1), x.dtype());
+}
+
+Tensor shift(std::string_view operation, Op op, const Tensor& x, const Operand& amount) {
+  Tensor count = shift_amount(x, amount);
   if (!graph::is_integer(x.dtype()) || !graph::is_integer(count.dtype()))
     throw UserError(operation, "needs integers, got {} and {}", x.dtype(), count.dtype());
-  if (count.dtype() != x.dtype()) {
-    // Casting a wide amount could wrap it into range; -1 is out of range in every dtype, so it
-    // stands for all that are.
-    Tensor wide = cast(count, i64);
-    Tensor in_range = logical_and(greater_equal(wide, 0), less(wide, graph::bits(x.dtype())));
-    count = cast(where(in_range, wide, -1), x.dtype());
-  }
   return build::apply(op, build::broadcast(operation, {x, count}));
 }
 
@@ -74,9 +95,11 @@ Tensor shift(std::string_view operation, Op op, const Tensor& x, const Operand& 
 Tensor add(const Operand& lhs, const Operand& rhs) { return arithmetic("add", Op::kAdd, lhs, rhs); }
 
 Tensor subtract(const Operand& lhs, const Operand& rhs) {
-  Pair pair = prepare("subtract", lhs, rhs);
+  Pair pair = promoted("subtract", lhs, rhs);
   refuse_bool("subtract", pair.lhs);
-  return build::apply(Op::kAdd, {pair.lhs, -pair.rhs});
+  // Negated before it is broadcast, where it is smaller.
+  pair = broadcast("subtract", {pair.lhs, -pair.rhs});
+  return build::apply(Op::kAdd, {pair.lhs, pair.rhs});
 }
 
 Tensor multiply(const Operand& lhs, const Operand& rhs) {

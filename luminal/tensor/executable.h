@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "luminal/graph/pass.h"
 #include "luminal/graph/program.h"
 #include "luminal/tensor/graph.h"
 #include "luminal/tensor/nested_values.h"
@@ -22,6 +23,8 @@ namespace luminal {
 struct CompileOptions {
   /// Run the graph passes (common subexpressions, folding, ...). Results are the same without.
   bool simplify = true;
+  /// Passes of the user's own, run before those.
+  std::vector<graph::Pass> passes = {};
   /// Check the graph after every pass.
   bool verify = false;
 };
@@ -49,9 +52,12 @@ class Executable {
   /// their number.
   template <typename T>
   void set(const Tensor& input, const std::vector<T>& values) {
-    set_flat(input, Array::from<T>(dtype_for<T>(), {static_cast<int64_t>(values.size())}, values));
+    if constexpr (std::is_same_v<T, bool>)
+      set_flat(input, Array::from<uint8_t>(u8, {static_cast<int64_t>(values.size())},
+                                           std::vector<uint8_t>(values.begin(), values.end())));
+    else
+      set(input, std::span<const T>(values));
   }
-  void set(const Tensor& input, const std::vector<bool>& values);
   template <typename T>
   void set(const Tensor& input, std::span<const T> values) {
     set_flat(input, Array::from<T>(dtype_for<T>(), {static_cast<int64_t>(values.size())}, values));

@@ -1,0 +1,233 @@
+#include "luminal/tensor/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "luminal/graph/dim_binding.h"
+#include "luminal/graph/listing.h"
+#include "luminal/graph/npy.h"
+#include "luminal/support/error.h"
+
+namespace luminal {
+namespace {
+
+/// A copy of the user's graph with every wanted value as an output.
+graph::Graph with_outputs(const graph::Graph& source, const std::vector<graph::Edge>& wanted) {
+  graph::Graph result = source;
+  for (size_t k = 0; k < wanted.size(); ++k)
+    result.add_output(fmt::format("result{}", k), wanted[k]);
+  return result;
+}
+
+std::string describe(const Tensor& tensor) {
+  const std::string& name = tensor.name();
+  return name.empty() ? fmt::format("%{}", tensor.edge().node.value) : fmt::format("'{}'", name);
+}
+
+std::string trace_line(const graph::StepReport& step) {
+  return fmt::format("{:>10.1f} us  %{:<5} {:<14} {}[{}]\n", step.microseconds, step.node.value,
+                     step.name, step.dtype, fmt::join(step.extents, ", "));
+}
+
+}  // namespace
+
+Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
+                       const CompileOptions& options)
+    : state_(graph.state()) {
+  std::vector<graph::Edge> wanted;
+  auto want = [&](const graph::Edge& edge) {
+    if (std::find(wanted.begin(), wanted.end(), edge) == wanted.end()) wanted.push_back(edge);
+  };
+  for (const Tensor& output : outputs) {
+    if (output.state() != state_)
+      throw UserError("compile", "output {} belongs to another graph", describe(output));
+    want(output.edge());
+  }
+  for (const graph::Edge& edge : state_->kept) want(edge);
+  for (const graph::Edge& edge : wanted) results_.push_back({edge, std::nullopt});
+  for (const graph::Node& node : state_->graph.nodes())
+    if (node.op == graph::Op::kInput) inputs_[node.attribute<graph::InputAttribute>().name];
+
+  nodes_as_written_ = state_->graph.size();
+  graph::Graph lowered = with_outputs(state_->graph, wanted);
+  if (options.simplify)
+    lowered = graph::default_passes().run(lowered, {.verify = options.verify}).graph;
+  program_ = graph::make_interpreter(std::move(lowered));
+}
+
+Executable::InputSlot& Executable::slot(std::string_view operation, std::string_view name) {
+  auto found = inputs_.find(name);
+  if (found != inputs_.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, unused] : inputs_) names.push_back("'" + known + "'");
+  throw UserError(operation, "there is no input '{}'; inputs are {}", name, fmt::join(names, ", "));
+}
+
+Executable::InputSlot& Executable::slot(std::string_view operation, const Tensor& input) {
+  const graph::Node& node = input.state()->graph.node(input.edge().node);
+  if (input.state() != state_)
+    throw UserError(operation, "{} belongs to another graph", describe(input));
+  if (node.op != graph::Op::kInput || !input.edge().view.is_identity())
+    throw UserError(operation, "{} is the result of {}, not an input; only inputs take data",
+                    describe(input), graph::name(node.op));
+  return slot(operation, node.attribute<graph::InputAttribute>().name);
+}
+
+void Executable::set(const Tensor& input, Array value) {
+  slot("set", input) = {value.cast(input.dtype()), false, {}};
+}
+
+void Executable::set(std::string_view input, Array value) {
+  InputSlot& target = slot("set", input);
+  const DType dtype = state_->graph.node(*state_->graph.find_input(input)).dtype();
+  target = {value.cast(dtype), false, {}};
+}
+
+void Executable::set(const Tensor& input, const NestedValues& values) {
+  set(input, values.to_array(input.dtype()));
+}
+
+void Executable::set_flat(const Tensor& input, Array values) {
+  slot("set", input) = {values.cast(input.dtype()), true, {}};
+}
+
+void Executable::set_bytes(const Tensor& input, DType dtype, std::span<const std::byte> bytes) {
+  const int64_t count = static_cast<int64_t>(bytes.size()) * 8 / graph::bits(dtype);
+  if (graph::byte_size(dtype, count) != static_cast<int64_t>(bytes.size()))
+    throw UserError("set_bytes", "{} bytes are no whole number of {} elements", bytes.size(),
+                    dtype);
+  set_flat(input, Array(dtype, {count}, {bytes.begin(), bytes.end()}));
+}
+
+void Executable::set_file(const Tensor& input, const std::string& path, const std::string& key) {
+  if (key.empty()) return set(input, graph::load_npy(path));
+  std::map<std::string, Array> arrays = graph::load_npz(path);
+  auto found = arrays.find(key);
+  if (found == arrays.end()) throw UserError("set_file", "{} has no array '{}'", path, key);
+  set(input, found->second);
+}
+
+void Executable::set_loader(const Tensor& input, std::function<Array()> loader) {
+  if (!loader) throw UserError("set_loader", "the loader of {} is empty", describe(input));
+  slot("set_loader", input) = {std::nullopt, false, std::move(loader)};
+}
+
+void Executable::set_dim(const std::string& name, int64_t value) {
+  const auto& dims = state_->graph.dims();
+  auto found = dims.find(name);
+  if (found == dims.end()) throw UserError("set_dim", "the graph has no dim '{}'", name);
+  if (!found->second.contains(value))
+    throw UserError("set_dim", "'{}' = {} is outside its range [{}, {}]", name, value,
+                    found->second.lo, found->second.hi);
+  dims_[name] = value;
+}
+
+void Executable::load_inputs() {
+  for (auto& [name, input] : inputs_) {
+    if (input.value || !input.loader) continue;
+    const DType dtype = state_->graph.node(*state_->graph.find_input(name)).dtype();
+    input.value = input.loader().cast(dtype);
+  }
+}
+
+graph::DimValues Executable::shape_flat_inputs() {
+  std::map<std::string, const Array*> shaped;
+  for (const auto& [name, input] : inputs_)
+    if (input.value && !input.flat) shaped[name] = &*input.value;
+  graph::DimValues dims = graph::bind_dims(state_->graph, shaped, dims_);
+  for (auto& [name, input] : inputs_) {
+    if (!input.value || !input.flat) continue;
+    const Shape& shape = state_->graph.node(*state_->graph.find_input(name)).shape();
+    Extents extents = graph::bind_flat(name, shape, input.value->size(), dims);
+    input.value = input.value->reshaped(std::move(extents));
+  }
+  return dims;
+}
+
+void Executable::run(const RunOptions& options) {
+  load_inputs();
+  graph::RunRequest request;
+  request.dims = shape_flat_inputs();
+  for (const auto& [name, input] : inputs_)
+    if (input.value) request.inputs[name] = &*input.value;
+  std::ostream& text = options.text ? *options.text : std::cout;
+  request.text = &text;
+  if (options.trace)
+    request.on_step = [&](const graph::StepReport& step) { text << trace_line(step); };
+  std::vector<Array> values = program_->run(request);
+  for (size_t k = 0; k < results_.size(); ++k) results_[k].value = std::move(values[k]);
+}
+
+std::optional<Array>& Executable::find_value(std::string_view operation, const Tensor& tensor) {
+  if (tensor.state() != state_)
+    throw UserError(operation, "{} belongs to another graph", describe(tensor));
+  for (ResultSlot& result : results_)
+    if (result.edge == tensor.edge()) return result.value;
+  const graph::Node& node = state_->graph.node(tensor.edge().node);
+  if (node.op == graph::Op::kInput && tensor.edge().view.is_identity())
+    return slot(operation, node.attribute<graph::InputAttribute>().name).value;
+  throw UserError(operation,
+                  "{} is neither an input nor an output; pass it to compile() or keep() it before",
+                  describe(tensor));
+}
+
+const std::optional<Array>& Executable::find_value(std::string_view operation,
+                                                   const Tensor& tensor) const {
+  return const_cast<Executable*>(this)->find_value(operation, tensor);
+}
+
+Array Executable::get(const Tensor& tensor) const {
+  const std::optional<Array>& value = find_value("get", tensor);
+  if (!value)
+    throw UserError("get", "{} has no value: run() first, or it was dropped", describe(tensor));
+  return *value;
+}
+
+void Executable::save(const Tensor& tensor, const std::string& path) const {
+  graph::save_npy(path, get(tensor));
+}
+
+Array Executable::retrieve(const Tensor& tensor) {
+  Array value = get(tensor);
+  drop(tensor);
+  return value;
+}
+
+std::vector<Array> Executable::retrieve(const std::vector<Tensor>& tensors) {
+  std::vector<Array> values;
+  for (const Tensor& tensor : tensors) values.push_back(retrieve(tensor));
+  return values;
+}
+
+void Executable::drop(const Tensor& tensor) { find_value("drop", tensor).reset(); }
+
+void Executable::drop(const std::vector<Tensor>& tensors) {
+  for (const Tensor& tensor : tensors) drop(tensor);
+}
+
+void Executable::swap(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape())
+    throw UserError("swap", "{} is {}{} and {} is {}{}; only equal types can be exchanged",
+                    describe(a), a.dtype(), graph::to_string(a.shape()), describe(b), b.dtype(),
+                    graph::to_string(b.shape()));
+  std::swap(find_value("swap", a), find_value("swap", b));
+}
+
+std::string Executable::explain() const {
+  return fmt::format(
+      "{} nodes as written, {} after passes; run by the interpreter, one node at a time.\n{}",
+      nodes_as_written_, ir().size(), graph::list_steps(ir()));
+}
+
+Executable compile(const Graph& graph, const std::vector<Tensor>& outputs,
+                   const CompileOptions& options) {
+  return {graph, outputs, options};
+}
+
+void transfer(const Executable& source, const Tensor& from, Executable& target, const Tensor& to) {
+  target.set(to, source.get(from));
+}
+
+}  // namespace luminal

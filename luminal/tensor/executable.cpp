@@ -52,8 +52,10 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
 
   nodes_as_written_ = state_->graph.size();
   graph::Graph lowered = with_outputs(state_->graph, wanted);
-  if (options.simplify)
-    lowered = graph::default_passes().run(lowered, {.verify = options.verify}).graph;
+  graph::PassList passes("compile");
+  for (const graph::Pass& pass : options.passes) passes.add(pass);
+  if (options.simplify) passes.add(graph::default_passes());
+  lowered = passes.run(lowered, {.verify = options.verify}).graph;
   program_ = graph::make_interpreter(std::move(lowered));
 }
 

@@ -1,0 +1,206 @@
+#include "luminal/egraph/egraph.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "luminal/egraph/desugar.h"
+#include "luminal/egraph/lower.h"
+#include "luminal/egraph/parser.h"
+#include "luminal/egraph/report.h"
+
+namespace luminal::egraph {
+
+EGraph::EGraph(EGraphOptions options)
+    : options_(std::move(options)),
+      db_(std::make_shared<ValueStore>()),
+      engine_(db_),
+      scheduler_(db_, engine_) {
+  db_.origins.enabled = options_.record_origins;
+  scheduler_.set_threads(options_.threads);
+  scheduler_.set_budget(options_.budget);
+}
+
+std::string EGraph::run_program(std::string_view text, std::string_view file_name) {
+  const SourceFile* file = sources_.add(std::string(file_name), std::string(text));
+  return run_commands(parse_program(*file));
+}
+
+std::string EGraph::run_commands(std::vector<Command> commands) {
+  output_.clear();
+  for (const Command& command : commands) execute(command);
+  return std::move(output_);
+}
+
+void EGraph::execute(const Command& command) {
+  if (const auto* fail = std::get_if<FailCommand>(&command.body)) {
+    execute_fail(*fail);
+    return;
+  }
+  for (Command& core : desugar(command)) execute_core(std::move(core));
+}
+
+void EGraph::execute_fail(const FailCommand& fail) {
+  try {
+    execute(*fail.inner);
+  } catch (const ProgramError& error) {
+    if (error.kind() != ProgramError::Kind::kRun) throw;
+    return;
+  }
+  throw run_error(fail.inner->span, "Command should have failed.");
+}
+
+void EGraph::execute_core(Command command) {
+  const Span& span = command.span;
+  if (auto* action = std::get_if<Action>(&command.body)) return execute_action(*action);
+  if (auto* rule = std::get_if<RuleDecl>(&command.body)) return void(add_rule(*rule));
+  if (auto* sort = std::get_if<SortDecl>(&command.body)) return void(db_.declare_sort(*sort));
+  if (auto* function = std::get_if<FunctionDecl>(&command.body))
+    return void(db_.declare_function(*function));
+  if (auto* ruleset = std::get_if<RulesetDecl>(&command.body)) return db_.declare_ruleset(*ruleset);
+  if (auto* run_command = std::get_if<RunCommand>(&command.body))
+    return void(run(run_command->schedule));
+  if (auto* check_command = std::get_if<CheckCommand>(&command.body)) {
+    if (check(check_command->facts)) return;
+    throw run_error(span, "Check failed: \n{}", to_text(check_command->facts));
+  }
+  if (auto* extract = std::get_if<ExtractCommand>(&command.body))
+    return execute_extract(span, *extract);
+  if (auto* size = std::get_if<PrintSizeCommand>(&command.body))
+    return execute_print_size(span, *size);
+  if (auto* print = std::get_if<PrintFunctionCommand>(&command.body))
+    return execute_print_function(span, *print);
+  if (auto* include = std::get_if<IncludeCommand>(&command.body))
+    return execute_include(span, *include);
+  if (auto* input = std::get_if<InputCommand>(&command.body)) return execute_input(span, *input);
+  if (auto* output = std::get_if<OutputCommand>(&command.body))
+    return execute_output(span, *output);
+  if (auto* stats = std::get_if<PrintStatsCommand>(&command.body)) {
+    if (stats->file.empty()) return void(output_ += profile_text(db_));
+    std::ofstream(stats->file) << profile_json(db_);
+    return;
+  }
+  if (auto* save = std::get_if<PushCommand>(&command.body)) {
+    for (uint64_t i = 0; i < save->count; ++i) push();
+    return;
+  }
+  if (auto* restore = std::get_if<PopCommand>(&command.body)) {
+    for (uint64_t i = 0; i < restore->count; ++i) {
+      if (saved_.empty()) throw run_error(span, "Tried to pop too much");
+      pop();
+    }
+    return;
+  }
+  throw run_error(span,
+                  "proofs are not supported: prove and prove-exists need proof mode, which "
+                  "this engine does not have");
+}
+
+void EGraph::execute_action(const Action& action) {
+  if (action.kind == Action::Kind::kLet) {
+    if (db_.names.count(action.text) != 0)
+      throw type_error(action.span, "Variable {} was already defined", action.text);
+    if (action.text.size() > 1 && action.text[0] == '$' &&
+        db_.names.count(action.text.substr(1)) != 0 &&
+        db_.names.at(action.text.substr(1)) == NameKind::kGlobal)
+      throw type_error(action.span, "Variable {} was already defined", action.text);
+    SortId sort = kNone;
+    const Value value = evaluate(action.lhs, &sort);
+    db_.declare_global(action.span, action.text, sort, value);
+    return;
+  }
+  if (action.kind == Action::Kind::kExpr && action.lhs.kind == Expr::Kind::kCall) {
+    evaluate(action.lhs);
+    return;
+  }
+  const std::vector<Action> actions{action};
+  const TypedRule typed = typecheck(db_, {}, actions, {Place::kQuery, Place::kTop, true});
+  const Program program = lower_actions(db_, typed);
+  try {
+    engine_.execute(program, {});
+  } catch (...) {
+    engine_.merge();
+    throw;
+  }
+  engine_.flush();
+}
+
+Value EGraph::evaluate(const Expr& expr, SortId* sort) {
+  const TypedExpr typed = typecheck_expression(db_, expr, Place::kTop);
+  Term result;
+  const Program program = lower_expression(db_, typed, result);
+  if (sort != nullptr) *sort = typed.sort;
+  try {
+    engine_.execute(program, {});
+  } catch (...) {
+    engine_.merge();
+    throw;
+  }
+  const Value value = engine_.value_after(result);
+  engine_.flush();
+  return db_.canonical(typed.sort, value);
+}
+
+RuleId EGraph::add_rule(const RuleDecl& decl) {
+  const auto found = db_.rulesets.find(decl.ruleset);
+  if (found == db_.rulesets.end()) throw run_error(decl.span, "No such ruleset: {}", decl.ruleset);
+  Ruleset& ruleset = found->second;
+  if (ruleset.combined)
+    throw run_error(decl.span,
+                    "Attempted to add a rule to combined ruleset {}. Combined rulesets "
+                    "may only depend on other rulesets.",
+                    decl.ruleset);
+  if (ruleset.by_name.count(decl.name) != 0)
+    throw run_error(decl.span, "Rule already exists: {}", decl.name);
+  const CheckMode mode{decl.naive ? Place::kQuery : Place::kBody,
+                       decl.naive ? Place::kTop : Place::kHead,
+                       decl.naive || decl.unsafe_seminaive};
+  const TypedRule typed = typecheck(db_, decl.facts, decl.actions, mode);
+  auto rule = std::make_shared<CompiledRule>();
+  rule->name = decl.name;
+  rule->ruleset = decl.ruleset;
+  rule->text = to_text(decl);
+  rule->naive = decl.naive;
+  lower_rule(db_, typed, GlobalUse::kTable, rule->query, rule->program);
+  rule->query.include_subsumed = decl.include_subsumed;
+  for (const PrimitiveAtom& atom : rule->query.primitives)
+    rule->parallel &= atom.primitive->is_filter;
+  rule->plan = std::make_shared<const QueryPlan>(rule->query);
+  const auto id = static_cast<RuleId>(db_.rules.size());
+  RuleState state;
+  state.rule = std::move(rule);
+  db_.rules.push_back(std::move(state));
+  ruleset.rules.push_back(id);
+  ruleset.by_name.emplace(decl.name, id);
+  return id;
+}
+
+RunReport EGraph::run(const Schedule& schedule) {
+  last_report_ = scheduler_.run(schedule);
+  return last_report_;
+}
+
+void EGraph::push() { saved_.push_back(db_); }
+
+void EGraph::pop() {
+  if (saved_.empty()) throw ProgramError(ProgramError::Kind::kRun, "Tried to pop too much");
+  db_ = std::move(saved_.back());
+  saved_.pop_back();
+  engine_.reset();
+  extractor_.reset();
+}
+
+Extractor& EGraph::extractor() {
+  if (extractor_ == nullptr || extractor_epoch_ != db_.epoch) {
+    extractor_ = std::make_unique<Extractor>(db_);
+    extractor_epoch_ = db_.epoch;
+  }
+  return *extractor_;
+}
+
+FunctionId EGraph::require_function(const Span& span, const std::string& name) const {
+  const FunctionId function = db_.find_function(name);
+  if (function == kNone) throw type_error(span, "Unbound function {}", name);
+  return function;
+}
+
+}  // namespace luminal::egraph

@@ -1,0 +1,95 @@
+// The engine: runs programs into staging buffers, merges them into the tables, and rebuilds
+// congruence. Nothing staged is visible to matching before the merge, so an iteration sees one
+// frozen database.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "luminal/egraph/database.h"
+#include "luminal/egraph/matcher.h"
+
+namespace luminal::egraph {
+
+/// Writes to one table that wait for the merge.
+struct StagedWrites {
+  std::vector<Value> rows;        // whole rows, one after the other
+  std::vector<uint8_t> subsumed;  // one flag per row
+  std::vector<uint32_t> origins;  // one match per row, if origins are recorded
+  std::vector<Value> deletes;     // keys
+  uint32_t num_deletes = 0;
+  std::vector<uint32_t> pending;  // hash of keys to staged row + 1, constructors only
+
+  bool empty() const { return subsumed.empty() && num_deletes == 0; }
+};
+
+/// Staged writes of all tables, and unions, which a merge applies.
+class Engine : public Evaluator {
+ public:
+  explicit Engine(Database& db);
+
+  /// Runs a program with its first slots given. Throws ProgramError (run) when a lookup or
+  /// primitive has no value or a panic is reached; what was staged before stays staged.
+  void execute(const Program& program, std::span<const Value> inputs);
+  /// The value of a term after execute.
+  Value value_after(const Term& term) const {
+    return term.is_constant ? term.word : slots_[term.word];
+  }
+
+  /// Applies everything staged. Returns whether a row was added or changed or two classes joined.
+  bool merge();
+  /// Restores congruence after unions.
+  void rebuild();
+  /// Merge, a new epoch, and a rebuild if there were unions: what every command of the top level
+  /// ends with. Returns what merge returned.
+  bool flush();
+
+  /// Inserts one row now, as merge would. For bulk loading of terms.
+  void stage_row(FunctionId function, std::span<const Value> row, bool subsumed);
+  /// Looks a constructor row up, or stages it with a fresh id.
+  Value stage_constructor(FunctionId function, std::span<const Value> keys);
+  void stage_delete(FunctionId function, std::span<const Value> keys);
+
+  Value call(const FunctionTarget& target, std::span<const Value> args) override;
+  void join(Value a, Value b) override;
+  void set(const FunctionTarget& target, std::span<const Value> keys, Value value) override;
+  void remove(const FunctionTarget& target, std::span<const Value> keys) override;
+
+  /// While matching, calls of function values only read.
+  void set_read_only(bool read_only) { read_only_ = read_only; }
+  /// The match that staged rows are credited to, kNone for none.
+  void set_origin(uint32_t match) { origin_ = match; }
+  /// Reports every value that `:merge new` replaced by a different one.
+  uint64_t num_overwrites() const { return num_overwrites_; }
+  /// Forgets everything staged, after the database was replaced as a whole.
+  void reset();
+
+ private:
+  StagedWrites& staged(FunctionId function);
+  uint32_t find_pending(const StagedWrites& writes, uint32_t num_keys, uint32_t num_columns,
+                        std::span<const Value> keys) const;
+  void add_pending(StagedWrites& writes, uint32_t num_keys, uint32_t num_columns, uint32_t row);
+  void subsume(FunctionId function, std::span<const Value> keys);
+  Value run_instruction(const Program& program, size_t index, std::span<const Value> args);
+
+  bool merge_table(FunctionId function);
+  bool insert(FunctionId function, Value* row, bool subsumed, uint32_t origin);
+  bool merged_value(Function& function, Value old_value, Value new_value, Value& result);
+  void record_origin(FunctionId function, uint32_t row, uint32_t origin);
+  void rebuild_table(FunctionId function, std::span<const Value> displaced);
+  void refresh_rows_holding(std::span<const Value> changed);
+  void compact(FunctionId function);
+
+  Database& db_;
+  std::vector<StagedWrites> staged_;
+  std::vector<FunctionId> touched_;
+  std::vector<Value> slots_;
+  std::vector<Value> args_;
+  std::vector<std::pair<Value, Value>> unions_;
+  uint32_t origin_ = kNone;
+  uint64_t num_overwrites_ = 0;
+  bool read_only_ = false;
+};
+
+}  // namespace luminal::egraph

@@ -1,0 +1,149 @@
+// The command luminal-egg: runs egglog programs from files, or line by line at a prompt.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "luminal/egraph/egraph.h"
+#include "luminal/egraph/report.h"
+
+namespace {
+
+using luminal::egraph::EGraph;
+using luminal::egraph::EGraphOptions;
+using luminal::egraph::ProgramError;
+
+constexpr const char* kUsage =
+    "usage: luminal-egg [--costs] [--stats] [-j N] [FILE...]\n"
+    "  Runs egglog programs; without a file, reads commands from the prompt.\n"
+    "  --costs   print (extraction-costs N) in place of each extracted term\n"
+    "  --stats   print the profile at the end\n"
+    "  -j N      match rules with N threads\n";
+
+struct Arguments {
+  EGraphOptions options;
+  bool stats = false;
+  bool help = false;
+  std::vector<std::string> files;
+};
+
+Arguments parse_arguments(const std::vector<std::string>& words) {
+  Arguments result;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--costs") {
+      result.options.print_costs = true;
+    } else if (word == "--stats") {
+      result.stats = true;
+    } else if (word == "--help" || word == "-h") {
+      result.help = true;
+    } else if (word.rfind("-j", 0) == 0) {
+      const std::string number = word.size() > 2      ? word.substr(2)
+                                 : ++i < words.size() ? words[i]
+                                                      : "";
+      if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
+          number.size() > 3 || std::stoi(number) == 0)
+        throw luminal::UserError("luminal-egg", "-j takes a number of threads, got '{}'", number);
+      result.options.threads = static_cast<uint32_t>(std::stoi(number));
+    } else if (word.size() > 1 && word[0] == '-') {
+      throw luminal::UserError("luminal-egg", "unknown option {}\n{}", word, kUsage);
+    } else {
+      result.files.push_back(word);
+    }
+  }
+  return result;
+}
+
+/// What there is to say of an error, without the name of the stage.
+std::string message_of(const luminal::Error& error) {
+  const auto* program = dynamic_cast<const ProgramError*>(&error);
+  return program != nullptr ? program->text() : error.what();
+}
+
+bool run_file(const std::string& path, const Arguments& arguments) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    std::cerr << "luminal-egg: cannot read " << path << "\n";
+    return false;
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  EGraph egraph(arguments.options);
+  bool good = true;
+  try {
+    std::cout << egraph.run_program(text.str(), path);
+  } catch (const luminal::Error& error) {
+    std::cout << egraph.output_before_error() << std::flush;
+    std::cerr << "[ERROR] " << message_of(error) << "\n";
+    good = false;
+  }
+  if (arguments.stats) std::cout << luminal::egraph::profile_text(egraph.database());
+  return good;
+}
+
+/// Open parentheses of a text, so that the prompt knows when a command is complete. Strings and
+/// comments hide theirs.
+int open_parentheses(const std::string& text) {
+  int depth = 0;
+  bool in_string = false, in_comment = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_comment) {
+      in_comment = c != '\n';
+    } else if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == ';') {
+      in_comment = true;
+    } else {
+      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    }
+  }
+  return in_string ? depth + 1 : depth;
+}
+
+bool run_prompt(const Arguments& arguments) {
+  EGraph egraph(arguments.options);
+  std::string pending, line;
+  bool good = true;
+  for (;;) {
+    std::cout << (pending.empty() ? "> " : "| ") << std::flush;
+    const bool more = static_cast<bool>(std::getline(std::cin, line));
+    if (more) pending += line + "\n";
+    if (more && open_parentheses(pending) > 0) continue;
+    try {
+      std::cout << egraph.run_program(pending, "<prompt>");
+    } catch (const luminal::Error& error) {
+      std::cout << egraph.output_before_error() << std::flush;
+      std::cerr << "[ERROR] " << message_of(error) << "\n";
+      good = false;
+    }
+    pending.clear();
+    if (!more) break;
+  }
+  std::cout << "\n";
+  return good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Arguments arguments = parse_arguments({argv + 1, argv + argc});
+    if (arguments.help) {
+      std::cout << kUsage;
+      return 0;
+    }
+    if (arguments.files.empty()) return run_prompt(arguments) ? 0 : 1;
+    bool good = true;
+    for (const std::string& file : arguments.files) good &= run_file(file, arguments);
+    return good ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}

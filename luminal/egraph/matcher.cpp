@@ -1,0 +1,312 @@
+#include "luminal/egraph/matcher.h"
+
+#include <algorithm>
+
+#include "luminal/support/check.h"
+
+namespace luminal::egraph {
+namespace {
+
+/// Scans longer than this, with several columns bound, are worth an index of all of them.
+constexpr uint32_t kLongScan = 16;
+
+}  // namespace
+
+QueryPlan::QueryPlan(const Query& of)
+    : query(&of), in_atoms(of.num_slots), in_primitives(of.num_slots), shared(of.needed) {
+  shared.resize(of.num_slots, false);
+  std::vector<uint32_t> uses(of.num_slots, 0);
+  for (uint32_t a = 0; a < of.atoms.size(); ++a) {
+    const auto& terms = of.atoms[a].terms;
+    for (uint32_t c = 0; c < terms.size(); ++c) {
+      if (terms[c].is_constant) continue;
+      in_atoms[terms[c].word].push_back({a, c});
+      ++uses[terms[c].word];
+    }
+  }
+  for (uint32_t p = 0; p < of.primitives.size(); ++p) {
+    for (const Term& term : of.primitives[p].inputs) {
+      if (term.is_constant) continue;
+      in_primitives[term.word].push_back(p);
+      ++uses[term.word];
+    }
+    if (!of.primitives[p].output.is_constant) ++uses[of.primitives[p].output.word];
+  }
+  for (uint32_t s = 0; s < of.num_slots; ++s)
+    if (uses[s] > 1) shared[s] = true;
+}
+
+Matcher::Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes)
+    : db_(db),
+      plan_(plan),
+      query_(*plan.query),
+      evaluator_(evaluator),
+      may_build_(may_build_indexes) {}
+
+bool Matcher::run(std::span<const RowRange> ranges, const OnMatch& on_match) {
+  return run(ranges, {}, on_match);
+}
+
+bool Matcher::run(std::span<const RowRange> ranges,
+                  std::span<const std::pair<uint32_t, Value>> given, const OnMatch& on_match) {
+  ranges_ = ranges;
+  on_match_ = &on_match;
+  return start(given) ? search() : true;
+}
+
+bool Matcher::reject(uint32_t atom) {
+  if (on_failure_) on_failure_(num_done_, atom);
+  return false;
+}
+
+bool Matcher::start(std::span<const std::pair<uint32_t, Value>> given) {
+  slots_.assign(query_.num_slots, kNoValue);
+  atoms_.assign(query_.atoms.size(), AtomState{kNone, kNone, false});
+  unbound_keys_.assign(query_.atoms.size(), 0);
+  unbound_inputs_.assign(query_.primitives.size(), 0);
+  trail_.clear();
+  bound_.clear();
+  settled_ = narrowed_ = 0;
+  num_done_ = 0;
+  for (uint32_t a = 0; a < query_.atoms.size(); ++a) {
+    if (ranges_[a].first >= std::min(ranges_[a].end, table(a).end_row())) return reject(a);
+    const auto& terms = query_.atoms[a].terms;
+    for (size_t c = 0; c + 1 < terms.size(); ++c) unbound_keys_[a] += !terms[c].is_constant;
+  }
+  for (uint32_t p = 0; p < query_.primitives.size(); ++p)
+    for (const Term& term : query_.primitives[p].inputs) unbound_inputs_[p] += !term.is_constant;
+  for (const auto& [slot, value] : given)
+    if (!bind(slot, value)) return false;
+  for (uint32_t p = 0; p < query_.primitives.size(); ++p)
+    if (unbound_inputs_[p] == 0 && !evaluate(p)) return false;
+  for (uint32_t a = 0; a < query_.atoms.size(); ++a)
+    if (unbound_keys_[a] == 0 && !look_up(a)) return false;
+  for (uint32_t a = 0; a < query_.atoms.size(); ++a) {
+    const auto& terms = query_.atoms[a].terms;
+    for (uint32_t c = 0; c < terms.size() && !atoms_[a].done; ++c)
+      if (terms[c].is_constant && !narrow(a, c, terms[c].word)) return false;
+  }
+  return propagate();
+}
+
+bool Matcher::bind(uint32_t slot, Value value) {
+  if (slots_[slot] != kNoValue) return slots_[slot] == value;
+  slots_[slot] = value;
+  bound_.push_back(slot);
+  return true;
+}
+
+/// Works off what new bindings imply: first everything that costs one step, then the buckets.
+bool Matcher::propagate() {
+  while (settled_ < bound_.size())
+    if (!settle(bound_[settled_])) return false;
+  for (; narrowed_ < bound_.size(); ++narrowed_) {
+    const uint32_t slot = bound_[narrowed_];
+    for (const auto& [atom, column] : plan_.in_atoms[slot])
+      if (!atoms_[atom].done && !narrow(atom, column, slots_[slot])) return false;
+  }
+  return true;
+}
+
+/// Counts down what waits for a slot, all of it before anything can fail, then runs what is ready.
+bool Matcher::settle(uint32_t slot) {
+  ++settled_;
+  for (const uint32_t primitive : plan_.in_primitives[slot]) --unbound_inputs_[primitive];
+  for (const auto& [atom, column] : plan_.in_atoms[slot])
+    if (column + 1 < query_.atoms[atom].terms.size()) --unbound_keys_[atom];
+  uint32_t last = kNone;
+  for (const uint32_t primitive : plan_.in_primitives[slot]) {
+    if (primitive == last) continue;  // the slot is two inputs of it
+    last = primitive;
+    if (unbound_inputs_[primitive] == 0 && !evaluate(primitive)) return false;
+  }
+  for (const auto& [atom, column] : plan_.in_atoms[slot]) {
+    const bool is_key = column + 1 < query_.atoms[atom].terms.size();
+    if (is_key && unbound_keys_[atom] == 0 && !atoms_[atom].done && !look_up(atom)) return false;
+  }
+  return true;
+}
+
+bool Matcher::evaluate(uint32_t index) {
+  const PrimitiveAtom& atom = query_.primitives[index];
+  Value inputs[16];
+  std::vector<Value> many;
+  Value* args = inputs;
+  if (atom.inputs.size() > std::size(inputs)) {
+    many.resize(atom.inputs.size());
+    args = many.data();
+  }
+  for (size_t i = 0; i < atom.inputs.size(); ++i) args[i] = value_of(atom.inputs[i]);
+  const Value result = atom.primitive->body(evaluator_, {args, atom.inputs.size()});
+  const auto number = static_cast<uint32_t>(query_.atoms.size() + index);
+  if (result == kNoValue) return reject(number);
+  if (atom.output.is_constant) return atom.output.word == result || reject(number);
+  return bind(atom.output.word, result) || reject(number);
+}
+
+void Matcher::finish_atom(uint32_t atom) {
+  trail_.push_back({atom, atoms_[atom]});
+  atoms_[atom].done = true;
+  ++num_done_;
+}
+
+bool Matcher::look_up(uint32_t atom) {
+  const auto& terms = query_.atoms[atom].terms;
+  const Table& rows = table(atom);
+  key_.resize(terms.size());
+  for (size_t c = 0; c + 1 < terms.size(); ++c) key_[c] = value_of(terms[c]);
+  ++rows_visited_;
+  const uint32_t row = rows.find(key_.data());
+  if (row == kNone || row < ranges_[atom].first || row >= ranges_[atom].end || !usable(rows, row))
+    return reject(atom);
+  const Term out = terms.back();
+  const Value value = rows.value(row);
+  if (out.is_constant ? out.word != value : (plan_.shared[out.word] && !bind(out.word, value)))
+    return reject(atom);
+  finish_atom(atom);
+  return true;
+}
+
+const RowIndex* Matcher::index(Table& rows, uint32_t column) {
+  if (const RowIndex* ready = rows.ready_index(column)) return ready;
+  return may_build_ ? &rows.index(column) : nullptr;
+}
+
+std::span<const uint32_t> Matcher::clip(uint32_t atom, std::span<const uint32_t> rows) const {
+  const RowRange& range = ranges_[atom];
+  auto first = rows.begin();
+  auto last = rows.end();
+  if (range.first > 0) first = std::lower_bound(first, last, range.first);
+  if (range.end != kNone) last = std::lower_bound(first, last, range.end);
+  return {first, last};
+}
+
+bool Matcher::narrow(uint32_t atom, uint32_t column, Value value) {
+  AtomState& state = atoms_[atom];
+  if (state.best_size <= 1) return true;
+  const RowIndex* rows = index(table(atom), column);
+  if (rows == nullptr) return true;
+  const auto size = static_cast<uint32_t>(clip(atom, rows->rows(value)).size());
+  if (size == 0) return reject(atom);
+  if (size >= state.best_size) return true;
+  trail_.push_back({atom, state});
+  state.best_size = size;
+  state.best_column = column;
+  return true;
+}
+
+uint32_t Matcher::choose() const {
+  uint32_t best = kNone;
+  uint64_t best_cost = UINT64_MAX;
+  for (uint32_t a = 0; a < atoms_.size(); ++a) {
+    if (atoms_[a].done) continue;
+    uint64_t cost = atoms_[a].best_size;
+    if (cost == kNone) {
+      const Table& rows = db_.functions[query_.atoms[a].function].table;
+      cost = std::min(ranges_[a].end, rows.end_row()) - ranges_[a].first;
+    }
+    if (cost >= best_cost) continue;
+    best = a;
+    best_cost = cost;
+    if (cost <= 1) break;
+  }
+  return best;
+}
+
+std::span<const uint32_t> Matcher::candidates(uint32_t atom) {
+  const auto& terms = query_.atoms[atom].terms;
+  Table& rows = table(atom);
+  const AtomState& state = atoms_[atom];
+  const auto by_one =
+      clip(atom, index(rows, state.best_column)->rows(value_of(terms[state.best_column])));
+  if (!may_build_ || by_one.size() <= kLongScan) return by_one;
+  columns_.clear();
+  key_.clear();
+  for (uint32_t c = 0; c < terms.size(); ++c) {
+    const Value value = value_of(terms[c]);
+    if (value == kNoValue) continue;
+    columns_.push_back(c);
+    key_.push_back(value);
+  }
+  if (columns_.size() < 2 || !rows.note_wasted(static_cast<uint32_t>(by_one.size()))) return by_one;
+  const uint32_t hash = hash_words(key_.data(), static_cast<uint32_t>(key_.size()));
+  return clip(atom, rows.index(columns_).rows(hash));
+}
+
+bool Matcher::has_open_slot(uint32_t atom) const {
+  for (const Term& term : query_.atoms[atom].terms)
+    if (!term.is_constant && slots_[term.word] == kNoValue && plan_.shared[term.word]) return true;
+  return false;
+}
+
+bool Matcher::match_row(uint32_t atom, const Value* cells) {
+  const auto& terms = query_.atoms[atom].terms;
+  for (size_t c = 0; c < terms.size(); ++c) {
+    const Value known = value_of(terms[c]);
+    if (known == cells[c]) continue;
+    if (known != kNoValue) return false;
+    if (plan_.shared[terms[c].word]) bind(terms[c].word, cells[c]);
+  }
+  return true;
+}
+
+bool Matcher::try_rows(uint32_t atom) {
+  Table& rows = table(atom);
+  const bool one_is_enough = !has_open_slot(atom);
+  bool found = false;
+  const auto visit = [&](uint32_t row) {
+    if (!usable(rows, row)) return true;
+    ++rows_visited_;
+    const size_t slots = bound_.size(), changes = trail_.size();
+    bool go_on = true;
+    if (match_row(atom, rows.row(row))) {
+      found = true;
+      finish_atom(atom);
+      if (propagate()) go_on = search();
+    }
+    undo(slots, changes);
+    return go_on;
+  };
+  if (atoms_[atom].best_column == kNone) {
+    const uint32_t end = std::min(ranges_[atom].end, rows.end_row());
+    for (uint32_t row = ranges_[atom].first; row < end; ++row) {
+      if (!visit(row)) return false;
+      if (found && one_is_enough) break;
+    }
+  } else {
+    for (const uint32_t row : candidates(atom)) {
+      if (!visit(row)) return false;
+      if (found && one_is_enough) break;
+    }
+  }
+  if (!found) reject(atom);
+  return true;
+}
+
+bool Matcher::search() {
+  if (num_done_ == atoms_.size()) return (*on_match_)(slots_);
+  return try_rows(choose());
+}
+
+void Matcher::undo(size_t slots, size_t changes) {
+  while (bound_.size() > slots) {
+    const uint32_t slot = bound_.back();
+    bound_.pop_back();
+    if (settled_ > bound_.size()) {
+      settled_ = bound_.size();
+      for (const uint32_t primitive : plan_.in_primitives[slot]) ++unbound_inputs_[primitive];
+      for (const auto& [atom, column] : plan_.in_atoms[slot])
+        if (column + 1 < query_.atoms[atom].terms.size()) ++unbound_keys_[atom];
+    }
+    slots_[slot] = kNoValue;
+  }
+  narrowed_ = std::min(narrowed_, bound_.size());
+  while (trail_.size() > changes) {
+    const Change& change = trail_.back();
+    if (atoms_[change.atom].done && !change.before.done) --num_done_;
+    atoms_[change.atom] = change.before;
+    trail_.pop_back();
+  }
+}
+
+}  // namespace luminal::egraph

@@ -1,0 +1,122 @@
+// The matcher: finds every way to satisfy a query. The order of atoms is chosen anew at every step:
+// rows whose keys are known are looked up first, primitives run as soon as their inputs are known,
+// and otherwise the atom with the fewest candidate rows is next. "New rows only" is a filter on
+// rows, never a place to start from.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "luminal/egraph/database.h"
+#include "luminal/egraph/rule_ir.h"
+
+namespace luminal::egraph {
+
+/// Rows [first, end) of one atom's table that a match may use.
+struct RowRange {
+  uint32_t first = 0;
+  uint32_t end = kNone;
+};
+
+/// A query with its occurrence lists, ready to be matched many times.
+struct QueryPlan {
+  struct Occurrence {
+    uint32_t atom;
+    uint32_t column;
+  };
+  const Query* query;
+  std::vector<std::vector<Occurrence>> in_atoms;     // per slot
+  std::vector<std::vector<uint32_t>> in_primitives;  // per slot, as input, once per position
+  std::vector<bool> shared;  // per slot: occurs elsewhere than in one column, or is needed
+
+  explicit QueryPlan(const Query& of);
+};
+
+/// Finds matches of one query. Holds scratch memory, so keep it for many runs.
+class Matcher {
+ public:
+  /// Called with the value of each slot; kNoValue where the slot is not needed. Return false to
+  /// stop.
+  using OnMatch = std::function<bool(std::span<const Value>)>;
+  /// Called with the number of an atom (primitives follow tables) that could not be satisfied.
+  using OnFailure = std::function<void(uint32_t depth, uint32_t atom)>;
+
+  /// `may_build_indexes` is false while several threads match at once.
+  Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes = true);
+
+  /// Enumerates matches with each atom restricted to its range. Returns false if stopped.
+  bool run(std::span<const RowRange> ranges, const OnMatch& on_match);
+  /// The same with some slots given in advance.
+  bool run(std::span<const RowRange> ranges, std::span<const std::pair<uint32_t, Value>> given,
+           const OnMatch& on_match);
+
+  void watch_failures(OnFailure on_failure) { on_failure_ = std::move(on_failure); }
+  /// Rows looked at since construction.
+  uint64_t rows_visited() const { return rows_visited_; }
+
+ private:
+  /// What is known of one atom at this point of the search.
+  struct AtomState {
+    uint32_t best_size;    // rows of the smallest bucket found, kNone before any
+    uint32_t best_column;  // its column
+    bool done;
+  };
+  struct Change {
+    uint32_t atom;
+    AtomState before;
+  };
+
+  bool start(std::span<const std::pair<uint32_t, Value>> given);
+  bool search();
+  bool try_rows(uint32_t atom);
+  bool match_row(uint32_t atom, const Value* cells);
+  bool bind(uint32_t slot, Value value);
+  bool propagate();
+  bool settle(uint32_t slot);
+  bool narrow(uint32_t atom, uint32_t column, Value value);
+  bool look_up(uint32_t atom);
+  bool evaluate(uint32_t primitive);
+  void finish_atom(uint32_t atom);
+  void undo(size_t slots, size_t changes);
+  bool reject(uint32_t atom);
+
+  /// The part of an ascending row list that lies in the atom's range.
+  std::span<const uint32_t> clip(uint32_t atom, std::span<const uint32_t> rows) const;
+  /// Rows to try for an atom with at least one bound column.
+  std::span<const uint32_t> candidates(uint32_t atom);
+  bool has_open_slot(uint32_t atom) const;
+  bool usable(const Table& table, uint32_t row) const {
+    return query_.include_subsumed ? table.live(row) : table.visible(row);
+  }
+  const RowIndex* index(Table& table, uint32_t column);
+  uint32_t choose() const;
+  Value value_of(const Term& term) const {
+    return term.is_constant ? term.word : slots_[term.word];
+  }
+  Table& table(uint32_t atom) { return db_.functions[query_.atoms[atom].function].table; }
+
+  Database& db_;
+  const QueryPlan& plan_;
+  const Query& query_;
+  Evaluator& evaluator_;
+  bool may_build_;
+  std::span<const RowRange> ranges_;
+  const OnMatch* on_match_ = nullptr;
+  OnFailure on_failure_;
+
+  std::vector<Value> slots_;
+  std::vector<AtomState> atoms_;
+  std::vector<uint32_t> unbound_keys_;    // per atom
+  std::vector<uint32_t> unbound_inputs_;  // per primitive
+  std::vector<Change> trail_;
+  std::vector<uint32_t> bound_;  // slots in binding order
+  size_t settled_ = 0;           // bound slots whose lookups and primitives are done
+  size_t narrowed_ = 0;          // bound slots whose buckets are probed
+  std::vector<Value> key_;
+  std::vector<uint32_t> columns_;
+  uint32_t num_done_ = 0;
+  uint64_t rows_visited_ = 0;
+};
+
+}  // namespace luminal::egraph

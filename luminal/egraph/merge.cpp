@@ -1,0 +1,249 @@
+// Merge and rebuild: staged writes become rows, and unions are worked into every table.
+#include <algorithm>
+
+#include "luminal/egraph/engine.h"
+#include "luminal/support/check.h"
+
+namespace luminal::egraph {
+
+void Engine::record_origin(FunctionId function, uint32_t row, uint32_t origin) {
+  if (!db_.origins.enabled) return;
+  auto& tables = db_.origins.by_function;
+  if (tables.size() < db_.functions.size()) tables.resize(db_.functions.size());
+  tables[function].resize(row + 1, kNone);
+  tables[function][row] = origin;
+}
+
+bool Engine::merged_value(Function& function, Value old_value, Value new_value, Value& result) {
+  result = old_value;
+  const bool is_id = db_.sorts[function.output].is_id();
+  // A merge expression runs even for equal values: `(+ old new)` counts every write.
+  const bool same =
+      old_value == new_value || (is_id && db_.ids.find(old_value) == db_.ids.find(new_value));
+  if (same && function.merge != MergeKind::kProgram) return false;
+  switch (function.merge) {
+    case MergeKind::kUnion:
+      result = db_.ids.join(old_value, new_value);
+      return true;
+    case MergeKind::kAssert:
+      throw ProgramError(ProgramError::Kind::kRun,
+                         "Illegal merge attempted for function " + function.name);
+    case MergeKind::kOld:
+      return false;
+    case MergeKind::kNew:
+      ++num_overwrites_;
+      result = new_value;
+      return true;
+    case MergeKind::kProgram:
+      break;
+  }
+  const Value inputs[] = {old_value, new_value};
+  const Term term = function.merge_result;
+  const auto program = function.merge_program;  // staging may move the function
+  execute(*program, inputs);
+  result = value_after(term);
+  if (is_id) result = db_.ids.find(result);
+  return result != old_value;
+}
+
+bool Engine::insert(FunctionId id, Value* row, bool subsumed, uint32_t origin) {
+  Function& function = db_.functions[id];
+  const uint32_t known = function.table.find(row);
+  if (known == kNone) {
+    record_origin(id, function.table.append(row, subsumed, db_.epoch), origin);
+    return true;
+  }
+  const Value old_value = function.table.value(known);
+  const bool was_subsumed = function.table.subsumed(known);
+  const uint32_t num_keys = function.table.num_keys();
+  Value result;
+  const bool changed = merged_value(function, old_value, row[num_keys], result);
+  const bool now_subsumed = was_subsumed || subsumed;
+  if (result != old_value || now_subsumed != was_subsumed) {
+    row[num_keys] = result;
+    record_origin(id, db_.functions[id].table.append(row, now_subsumed, db_.epoch), origin);
+    return true;
+  }
+  return changed;
+}
+
+bool Engine::merge_table(FunctionId id) {
+  StagedWrites writes;
+  std::swap(writes, staged_[id]);
+  const uint32_t num_keys = db_.functions[id].table.num_keys();
+  for (uint32_t d = 0; d < writes.num_deletes; ++d) {
+    Table& table = db_.functions[id].table;
+    const uint32_t row = table.find(writes.deletes.data() + size_t{d} * num_keys);
+    if (row != kNone) table.erase(row);
+  }
+  bool changed = false;
+  for (size_t r = 0; r < writes.subsumed.size(); ++r) {
+    const uint32_t origin = r < writes.origins.size() ? writes.origins[r] : kNone;
+    changed |= insert(id, writes.rows.data() + r * (num_keys + 1), writes.subsumed[r] != 0, origin);
+  }
+  compact(id);
+  // Give the buffers back, so that the next iteration need not allocate them again.
+  writes.rows.clear();
+  writes.subsumed.clear();
+  writes.origins.clear();
+  writes.deletes.clear();
+  writes.num_deletes = 0;
+  if (writes.pending.size() > 4096) {
+    writes.pending.clear();
+  } else {
+    std::fill(writes.pending.begin(), writes.pending.end(), 0);
+  }
+  if (staged_[id].empty()) std::swap(writes, staged_[id]);
+  return changed;
+}
+
+bool Engine::merge() {
+  bool changed = false;
+  for (const auto& [a, b] : unions_) {
+    if (db_.ids.find(a) == db_.ids.find(b)) continue;
+    db_.ids.join(a, b);
+    changed = true;
+  }
+  unions_.clear();
+  while (!touched_.empty()) {
+    std::vector<FunctionId> tables;
+    tables.swap(touched_);
+    std::sort(tables.begin(), tables.end());
+    tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
+    for (size_t i = 0; i < tables.size(); ++i) {
+      try {
+        changed |= merge_table(tables[i]);
+      } catch (...) {  // an illegal merge loses the rest of its own table only
+        touched_.insert(touched_.end(), tables.begin() + static_cast<ptrdiff_t>(i) + 1,
+                        tables.end());
+        throw;
+      }
+    }
+    for (const auto& [a, b] : unions_) {
+      changed |= db_.ids.find(a) != db_.ids.find(b);
+      db_.ids.join(a, b);
+    }
+    unions_.clear();
+  }
+  return changed;
+}
+
+bool Engine::flush() {
+  const bool changed = merge();
+  ++db_.epoch;
+  rebuild();
+  return changed;
+}
+
+void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced) {
+  const uint32_t num_columns = db_.functions[id].table.num_columns();
+  std::vector<bool> is_id(num_columns);
+  for (uint32_t c = 0; c < num_columns; ++c)
+    is_id[c] = db_.sorts[db_.functions[id].column_sort(c)].is_id();
+  std::vector<uint32_t> rows;
+  Table& table = db_.functions[id].table;
+  if (table.num_live() == 0) return;
+  if (displaced.size() * 8 <= table.num_live()) {
+    for (uint32_t c = 0; c < num_columns; ++c) {
+      if (!is_id[c]) continue;
+      const RowIndex& index = table.index(c);
+      for (Value value : displaced) {
+        const auto found = index.rows(value);
+        rows.insert(rows.end(), found.begin(), found.end());
+      }
+    }
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  } else {
+    rows.resize(table.end_row());
+    for (uint32_t r = 0; r < rows.size(); ++r) rows[r] = r;
+  }
+  std::vector<Value> cells(num_columns);
+  for (const uint32_t r : rows) {
+    Table& current = db_.functions[id].table;
+    if (!current.live(r)) continue;
+    std::copy_n(current.row(r), num_columns, cells.begin());
+    bool moved = false;
+    bool keys_moved = false;
+    for (uint32_t c = 0; c < num_columns; ++c) {
+      if (!is_id[c]) continue;
+      const Value leader = db_.ids.find(cells[c]);
+      if (leader == cells[c]) continue;
+      cells[c] = leader;
+      moved = true;
+      keys_moved |= c + 1 < num_columns;
+    }
+    if (!moved) continue;
+    const bool subsumed = current.subsumed(r);
+    uint32_t origin = kNone;
+    if (db_.origins.enabled && id < db_.origins.by_function.size() &&
+        r < db_.origins.by_function[id].size())
+      origin = db_.origins.by_function[id][r];
+    current.erase(r);
+    if (keys_moved) {
+      insert(id, cells.data(), subsumed, origin);
+    } else {
+      record_origin(id, current.append(cells.data(), subsumed, db_.epoch), origin);
+    }
+  }
+  compact(id);
+}
+
+/// Rows whose containers changed in place look the same but mean something else: they are new.
+void Engine::refresh_rows_holding(std::span<const Value> changed) {
+  for (FunctionId id = 0; id < db_.functions.size(); ++id) {
+    Function& function = db_.functions[id];
+    Table& table = function.table;
+    std::vector<uint32_t> rows;
+    for (uint32_t c = 0; c < table.num_columns(); ++c) {
+      if (!db_.sorts[function.column_sort(c)].is_container()) continue;
+      const RowIndex& index = table.index(c);
+      for (Value value : changed) {
+        const auto found = index.rows(value);
+        rows.insert(rows.end(), found.begin(), found.end());
+      }
+    }
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    for (const uint32_t r : rows) {
+      if (!table.live(r)) continue;
+      const std::vector<Value> cells(table.row(r), table.row(r) + table.num_columns());
+      record_origin(id, table.append(cells.data(), table.subsumed(r), db_.epoch), kNone);
+    }
+    compact(id);
+  }
+}
+
+void Engine::rebuild() {
+  while (db_.ids.displaced().size() > db_.rebuilt_unions) {
+    std::vector<Value> changed;
+    db_.containers.rebuild(db_.sorts, db_.ids, changed);
+    const auto all = db_.ids.displaced();
+    const std::vector<Value> displaced(all.begin() + db_.rebuilt_unions, all.end());
+    db_.rebuilt_unions = static_cast<uint32_t>(all.size());
+    for (FunctionId id = 0; id < db_.functions.size(); ++id)
+      if (db_.functions[id].has_ids) rebuild_table(id, displaced);
+    if (!changed.empty()) {
+      db_.containers.add_holders(db_.sorts, changed);
+      refresh_rows_holding(changed);
+    }
+    merge();
+    ++db_.epoch;
+  }
+}
+
+void Engine::compact(FunctionId id) {
+  if (!db_.origins.enabled) {
+    db_.functions[id].table.compact_if_sparse();
+    return;
+  }
+  std::vector<uint32_t> kept;
+  if (!db_.functions[id].table.compact_if_sparse(&kept)) return;
+  if (id >= db_.origins.by_function.size()) return;
+  auto& origins = db_.origins.by_function[id];
+  std::vector<uint32_t> moved;
+  for (const uint32_t row : kept) moved.push_back(row < origins.size() ? origins[row] : kNone);
+  origins = std::move(moved);
+}
+
+}  // namespace luminal::egraph

@@ -1,0 +1,171 @@
+#include "luminal/egraph/table.h"
+
+#include <algorithm>
+
+namespace luminal::egraph {
+
+Table::Table(const Table& other)
+    : num_keys_(other.num_keys_),
+      num_live_(other.num_live_),
+      used_slots_(other.used_slots_),
+      cells_(other.cells_),
+      flags_(other.flags_),
+      epochs_(other.epochs_),
+      hash_(other.hash_) {}
+
+Table& Table::operator=(const Table& other) {
+  *this = Table(other);
+  return *this;
+}
+
+uint32_t Table::find(const Value* keys) const {
+  if (hash_.empty()) return kNone;
+  const uint32_t hash = hash_words(keys, num_keys_);
+  const size_t mask = hash_.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const HashSlot& slot = hash_[at];
+    if (slot.row == kNone) return kNone;
+    if (slot.hash == hash && slot.row != kTombstone &&
+        std::equal(keys, keys + num_keys_, row(slot.row)))
+      return slot.row;
+  }
+}
+
+Table::HashSlot* Table::find_slot(const Value* keys, uint32_t hash) {
+  const size_t mask = hash_.size() - 1;
+  HashSlot* reusable = nullptr;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    HashSlot& slot = hash_[at];
+    if (slot.row == kNone) return reusable != nullptr ? reusable : &slot;
+    if (slot.row == kTombstone) {
+      if (reusable == nullptr) reusable = &slot;
+    } else if (slot.hash == hash && std::equal(keys, keys + num_keys_, row(slot.row))) {
+      return &slot;
+    }
+  }
+}
+
+void Table::rehash() {
+  size_t capacity = 8;
+  while (capacity < size_t{num_live_ + 1} * 2) capacity *= 2;
+  hash_.assign(capacity, HashSlot{0, kNone});
+  used_slots_ = 0;
+  for (uint32_t r = 0; r < end_row(); ++r) {
+    if (!live(r)) continue;
+    const uint32_t hash = hash_words(row(r), num_keys_);
+    size_t at = hash & (capacity - 1);
+    while (hash_[at].row != kNone) at = (at + 1) & (capacity - 1);
+    hash_[at] = {hash, r};
+    ++used_slots_;
+  }
+}
+
+uint32_t Table::append(const Value* cells, bool subsumed, Epoch epoch) {
+  if (size_t{used_slots_ + 1} * 4 > hash_.size() * 3) rehash();
+  const uint32_t new_row = end_row();
+  const uint32_t hash = hash_words(cells, num_keys_);
+  HashSlot* slot = find_slot(cells, hash);
+  if (slot->row == kNone) ++used_slots_;
+  if (slot->row != kNone && slot->row != kTombstone) {
+    flags_[slot->row] = 0;
+    --num_live_;
+  }
+  *slot = {hash, new_row};
+  cells_.insert(cells_.end(), cells, cells + num_columns());
+  flags_.push_back(subsumed ? kLive | kSubsumed : kLive);
+  if (epochs_.empty() || epochs_.back().epoch != epoch) epochs_.push_back({epoch, new_row});
+  ++num_live_;
+  return new_row;
+}
+
+void Table::erase(uint32_t row) {
+  if (!live(row)) return;
+  const Value* keys = this->row(row);
+  HashSlot* slot = find_slot(keys, hash_words(keys, num_keys_));
+  if (slot->row == row) slot->row = kTombstone;
+  flags_[row] = 0;
+  --num_live_;
+}
+
+uint32_t Table::first_row_since(Epoch epoch) const {
+  if (epochs_.empty() || epochs_.back().epoch < epoch) return end_row();
+  const auto start =
+      std::lower_bound(epochs_.begin(), epochs_.end(), epoch,
+                       [](const EpochStart& e, Epoch value) { return e.epoch < value; });
+  return start == epochs_.end() ? end_row() : start->row;
+}
+
+Epoch Table::epoch_of(uint32_t row) const {
+  const auto after = std::upper_bound(epochs_.begin(), epochs_.end(), row,
+                                      [](uint32_t r, const EpochStart& e) { return r < e.row; });
+  return after == epochs_.begin() ? 0 : std::prev(after)->epoch;
+}
+
+bool Table::compact_if_sparse(std::vector<uint32_t>* kept) {
+  const uint32_t dead = end_row() - num_live_;
+  if (dead <= std::max(16u, end_row() / 2)) return false;
+  std::vector<EpochStart> epochs;
+  uint32_t next = 0;
+  size_t current = 0;
+  for (uint32_t r = 0; r < end_row(); ++r) {
+    while (current + 1 < epochs_.size() && epochs_[current + 1].row <= r) ++current;
+    if (!live(r)) continue;
+    const Epoch epoch = epochs_[current].epoch;
+    if (epochs.empty() || epochs.back().epoch != epoch) epochs.push_back({epoch, next});
+    std::copy_n(cells_.begin() + size_t{r} * num_columns(), num_columns(),
+                cells_.begin() + size_t{next} * num_columns());
+    flags_[next] = flags_[r];
+    if (kept != nullptr) kept->push_back(r);
+    ++next;
+  }
+  cells_.resize(size_t{next} * num_columns());
+  flags_.resize(next);
+  epochs_ = std::move(epochs);
+  rehash();
+  by_column_.clear();
+  by_columns_.clear();
+  return true;
+}
+
+const RowIndex& Table::refresh(CachedIndex& index) {
+  if (index.columns.size() == 1) {
+    const uint32_t column = index.columns[0];
+    for (; index.end_row < end_row(); ++index.end_row)
+      if (live(index.end_row)) index.rows.add(row(index.end_row)[column], index.end_row);
+    return index.rows;
+  }
+  std::vector<Value> key(index.columns.size());
+  for (; index.end_row < end_row(); ++index.end_row) {
+    if (!live(index.end_row)) continue;
+    const Value* cells = row(index.end_row);
+    for (size_t i = 0; i < key.size(); ++i) key[i] = cells[index.columns[i]];
+    index.rows.add(hash_words(key.data(), static_cast<uint32_t>(key.size())), index.end_row);
+  }
+  return index.rows;
+}
+
+const RowIndex& Table::index(uint32_t column) {
+  if (by_column_.empty()) by_column_.resize(num_columns());
+  auto& cached = by_column_[column];
+  if (cached == nullptr) {
+    cached = std::make_unique<CachedIndex>();
+    cached->columns = {column};
+  }
+  return refresh(*cached);
+}
+
+const RowIndex& Table::index(std::span<const uint32_t> columns) {
+  for (auto& cached : by_columns_)
+    if (std::equal(columns.begin(), columns.end(), cached->columns.begin(), cached->columns.end()))
+      return refresh(*cached);
+  by_columns_.push_back(std::make_unique<CachedIndex>());
+  by_columns_.back()->columns.assign(columns.begin(), columns.end());
+  return refresh(*by_columns_.back());
+}
+
+const RowIndex* Table::ready_index(uint32_t column) const {
+  if (by_column_.empty() || by_column_[column] == nullptr) return nullptr;
+  return by_column_[column]->end_row == end_row() ? &by_column_[column]->rows : nullptr;
+}
+
+}  // namespace luminal::egraph

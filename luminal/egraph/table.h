@@ -1,0 +1,99 @@
+// A table: rows of values with a functional dependency from the key columns to the last column.
+// Rows are only ever appended or marked dead, so rows are ordered by epoch and "everything new
+// since epoch e" is a range; dead rows go when they are the majority.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "luminal/egraph/column_index.h"
+#include "luminal/egraph/value.h"
+
+namespace luminal::egraph {
+
+/// Rows `[keys…, value]`, a hash of the keys, and lazily built column indexes.
+class Table {
+ public:
+  explicit Table(uint32_t num_keys) : num_keys_(num_keys) {}
+  /// Copies rows and hash; indexes are built again on demand.
+  Table(const Table& other);
+  Table& operator=(const Table& other);
+  Table(Table&&) = default;
+  Table& operator=(Table&&) = default;
+
+  uint32_t num_keys() const { return num_keys_; }
+  uint32_t num_columns() const { return num_keys_ + 1; }
+  /// One past the last row, dead ones included.
+  uint32_t end_row() const { return static_cast<uint32_t>(flags_.size()); }
+  uint32_t num_live() const { return num_live_; }
+
+  const Value* row(uint32_t row) const { return cells_.data() + size_t{row} * num_columns(); }
+  Value value(uint32_t row) const { return this->row(row)[num_keys_]; }
+  bool live(uint32_t row) const { return (flags_[row] & kLive) != 0; }
+  bool subsumed(uint32_t row) const { return (flags_[row] & kSubsumed) != 0; }
+  /// Live, and not subsumed: what rule bodies see.
+  bool visible(uint32_t row) const { return flags_[row] == kLive; }
+
+  /// The live row with these keys, or kNone.
+  uint32_t find(const Value* keys) const;
+  /// Appends a row. A live row with the same keys dies.
+  uint32_t append(const Value* cells, bool subsumed, Epoch epoch);
+  void erase(uint32_t row);
+
+  /// First row written at `epoch` or later.
+  uint32_t first_row_since(Epoch epoch) const;
+  /// Epoch of the newest row, 0 if there is none.
+  Epoch newest_epoch() const { return epochs_.empty() ? 0 : epochs_.back().epoch; }
+  Epoch epoch_of(uint32_t row) const;
+
+  /// Drops dead rows if they are the majority. Row numbers change; call only between matches.
+  /// `moved` receives, if given, the old number of every row kept.
+  bool compact_if_sparse(std::vector<uint32_t>* kept = nullptr);
+
+  /// Index of one column, brought up to date.
+  const RowIndex& index(uint32_t column);
+  /// Index of several columns by hash_words of their values: may list rows of other values too.
+  const RowIndex& index(std::span<const uint32_t> columns);
+  /// Counts rows that a scan looked at in vain; true once an index of several columns would pay.
+  bool note_wasted(uint32_t rows) {
+    wasted_rows_ += rows;
+    return wasted_rows_ > end_row();
+  }
+  /// The index of a column if it is built and current, for readers that must not write.
+  const RowIndex* ready_index(uint32_t column) const;
+
+ private:
+  static constexpr uint8_t kLive = 1, kSubsumed = 2;
+  struct HashSlot {
+    uint32_t hash;
+    uint32_t row;  // kNone: free; kTombstone: erased
+  };
+  static constexpr uint32_t kTombstone = kNone - 1;
+  struct EpochStart {
+    Epoch epoch;
+    uint32_t row;
+  };
+  struct CachedIndex {
+    std::vector<uint32_t> columns;
+    RowIndex rows;
+    uint32_t end_row = 0;
+  };
+
+  HashSlot* find_slot(const Value* keys, uint32_t hash);
+  void rehash();
+  const RowIndex& refresh(CachedIndex& index);
+
+  uint32_t num_keys_;
+  uint32_t num_live_ = 0;
+  uint32_t used_slots_ = 0;
+  uint64_t wasted_rows_ = 0;
+  std::vector<Value> cells_;
+  std::vector<uint8_t> flags_;
+  std::vector<EpochStart> epochs_;
+  std::vector<HashSlot> hash_;
+  std::vector<std::unique_ptr<CachedIndex>> by_column_;
+  std::vector<std::unique_ptr<CachedIndex>> by_columns_;
+};
+
+}  // namespace luminal::egraph

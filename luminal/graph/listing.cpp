@@ -2,26 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "luminal/graph/named_groups.h"
 
 namespace luminal::graph {
 namespace {
-
-/// The nodes that a definition is made of: what its result reads, down to its operands.
-std::vector<NodeId> members(const Graph& graph, const NamedDefinition& definition) {
-  std::vector<NodeId> found, pending{definition.result.node};
-  std::vector<bool> seen(graph.size(), false);
-  for (const Edge& operand : definition.operands) seen[operand.node.value] = true;
-  while (!pending.empty()) {
-    const NodeId id = pending.back();
-    pending.pop_back();
-    if (seen[id.value]) continue;
-    seen[id.value] = true;
-    found.push_back(id);
-    for (const Edge& edge : graph.node(id).operands) pending.push_back(edge.node);
-  }
-  return found;
-}
 
 std::string reference(const Graph& graph, const Edge& edge) {
   const Node& node = graph.node(edge.node);
@@ -53,38 +37,26 @@ std::string step_line(const Graph& graph, NodeId id, const std::string& part_of)
   return line + "\n";
 }
 
-/// "softmax(axis=1)", or "= softmax(axis=1)" where the node is its result.
-std::string part_of(const Graph& graph, NodeId id, int definition) {
-  if (definition < 0) return "";
-  const NamedDefinition& named = graph.named()[static_cast<size_t>(definition)];
+/// "| softmax(axis=1)" inside of a definition, "= softmax(axis=1)" where the node is its result.
+std::string part_of(const Graph& graph, NodeId id, const NamedGroups& groups) {
+  const int group = groups.group_of_node[id.value];
+  if (group == NamedGroups::kNone) return "";
+  const NamedDefinition& named =
+      graph.named()[groups.groups[static_cast<size_t>(group)].definition];
   return (named.result.node == id ? "= " : "| ") + to_string(named);
 }
 
 }  // namespace
 
-std::vector<int> innermost_named(const Graph& graph) {
-  std::vector<int> innermost(graph.size(), -1);
-  std::vector<size_t> sizes(graph.size(), SIZE_MAX);
-  for (size_t k = 0; k < graph.named().size(); ++k) {
-    const std::vector<NodeId> nodes = members(graph, graph.named()[k]);
-    for (NodeId id : nodes) {
-      if (nodes.size() >= sizes[id.value]) continue;
-      sizes[id.value] = nodes.size();
-      innermost[id.value] = static_cast<int>(k);
-    }
-  }
-  return innermost;
-}
-
 std::string list_steps(const Graph& graph) {
-  const std::vector<int> innermost = innermost_named(graph);
+  const NamedGroups groups = named_groups(graph);
   std::string inputs, steps, outputs;
   for (NodeId id : graph.ids()) {
     const Node& node = graph.node(id);
     if (node.op == Op::kInput)
       inputs += fmt::format("  %{:<4} {:<28} {}\n", id.value, node.name, to_string(node.type));
     else
-      steps += step_line(graph, id, part_of(graph, id, innermost[id.value]));
+      steps += step_line(graph, id, part_of(graph, id, groups));
   }
   for (const Output& output : graph.outputs())
     outputs +=

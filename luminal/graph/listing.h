@@ -3,14 +3,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "luminal/graph/graph.h"
 
 namespace luminal::graph {
-
-/// For each node, the index of the smallest named definition it is part of; -1 if none.
-std::vector<int> innermost_named(const Graph& graph);
 
 /// Several lines: what goes in, what is computed, what comes out.
 std::string list_steps(const Graph& graph);

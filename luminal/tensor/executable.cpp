@@ -71,7 +71,9 @@ Executable::InputSlot& Executable::slot(std::string_view operation, const Tensor
   const graph::Node& node = input.state()->graph.node(input.edge().node);
   if (input.state() != state_)
     throw UserError(operation, "{} belongs to another graph", describe(input));
-  if (node.op != graph::Op::kInput || !input.edge().view.is_identity())
+  if (node.op == graph::Op::kInput && !input.edge().view.is_identity())
+    throw UserError(operation, "{} is seen through a view; set the input itself", describe(input));
+  if (node.op != graph::Op::kInput)
     throw UserError(operation, "{} is the result of {}, not an input; only inputs take data",
                     describe(input), graph::name(node.op));
   return slot(operation, node.attribute<graph::InputAttribute>().name);

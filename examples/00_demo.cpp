@@ -77,7 +77,7 @@ double worst_distance_of_softmax(const std::vector<double>& scores,
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   std::cout << "1. A network is written; nothing runs yet.\n";
   Graph g;
   Dim seq = g.dim("seq", 1, 1024);  // decided when it runs
@@ -110,7 +110,7 @@ int main() {
   Tensor a = small.input("a", {2, 3});
   std::cout << compile(small, {softmax(relu(a))}).explain();
 
-  const std::string page = "demo_graph.html";
+  const std::string page = argc > 1 ? argv[1] : "demo_graph.html";
   std::ofstream(page) << graph::to_html(exe.ir(), {.title = "Two transformer blocks"});
   std::cout << "\n5. " << page << " is a drawing of the whole graph: open it in a browser.\n"
             << "   Next: docs/tutorial.md, the other examples, and `./run test`.\n";

@@ -33,7 +33,7 @@ TEST(Environment, UnsetVariablesHaveTheirDefaults) {
   EXPECT_EQ(env.text(EnvVar::kLog), "warn");
   EXPECT_EQ(env.integer(EnvVar::kThreads), 0);
   EXPECT_TRUE(env.flag(EnvVar::kCache));
-  EXPECT_EQ(env.text(EnvVar::kTrace), "");
+  EXPECT_EQ(env.text(EnvVar::kCacheDir), "");
   EXPECT_EQ(env.text(EnvVar::kProgress), "auto");
   EXPECT_FALSE(env.is_set(EnvVar::kLog));
 }
@@ -49,11 +49,11 @@ TEST(Environment, GivenValuesAreTyped) {
   const Environment env = with({{"LUMINAL_THREADS", "12"},
                                 {"LUMINAL_LOG", "trace"},
                                 {"LUMINAL_CACHE", "no"},
-                                {"LUMINAL_TRACE", "/tmp/trace file.json"}});
+                                {"LUMINAL_CACHE_DIR", "/tmp/a folder"}});
   EXPECT_EQ(env.integer(EnvVar::kThreads), 12);
   EXPECT_EQ(env.text(EnvVar::kLog), "trace");
   EXPECT_FALSE(env.flag(EnvVar::kCache));
-  EXPECT_EQ(env.text(EnvVar::kTrace), "/tmp/trace file.json");
+  EXPECT_EQ(env.text(EnvVar::kCacheDir), "/tmp/a folder");
   EXPECT_TRUE(env.is_set(EnvVar::kThreads));
 }
 
@@ -103,11 +103,11 @@ TEST(Environment, ReadingAsTheWrongKindIsABugOfOurs) {
 }
 
 TEST(Environment, TheProcessIsReadOnce) {
-  ASSERT_EQ(setenv("LUMINAL_TRACE", "first", 1), 0);
-  const std::string before = environment().text(EnvVar::kTrace);
-  ASSERT_EQ(setenv("LUMINAL_TRACE", "second", 1), 0);
-  EXPECT_EQ(environment().text(EnvVar::kTrace), before);
-  unsetenv("LUMINAL_TRACE");
+  ASSERT_EQ(setenv("LUMINAL_CACHE_DIR", "first", 1), 0);
+  const std::string before = environment().text(EnvVar::kCacheDir);
+  ASSERT_EQ(setenv("LUMINAL_CACHE_DIR", "second", 1), 0);
+  EXPECT_EQ(environment().text(EnvVar::kCacheDir), before);
+  unsetenv("LUMINAL_CACHE_DIR");
 }
 
 TEST(Environment, TableTextHasOneRowPerVariable) {
@@ -117,7 +117,7 @@ TEST(Environment, TableTextHasOneRowPerVariable) {
   EXPECT_NE(text.find("| `LUMINAL_PROGRESS` | `auto` | one of auto, on, off | progress bars"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("| `LUMINAL_TRACE` | unset | any text |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| `LUMINAL_CACHE_DIR` | unset | any text |"), std::string::npos) << text;
 }
 
 }  // namespace

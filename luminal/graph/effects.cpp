@@ -11,7 +11,7 @@
 namespace luminal::graph {
 namespace {
 
-constexpr double kPercents[] = {50, 90, 99, 99.9};
+constexpr int64_t kPerMille[] = {500, 900, 990, 999};
 constexpr size_t kWorst = 10;
 
 /// "[1, 2]"
@@ -50,12 +50,11 @@ void summarize(std::vector<double> distances, DiffReport& report) {
   std::sort(distances.begin(), distances.end());
   double sum = 0.0;
   for (const double distance : distances) sum += distance;
-  const auto count = static_cast<double>(distances.size());
-  report.mean_distance = sum / count;
+  report.mean_distance = sum / static_cast<double>(distances.size());
   report.max_distance = distances.back();
-  for (size_t k = 0; k < std::size(kPercents); ++k) {
-    const auto rank = static_cast<size_t>(std::ceil(kPercents[k] / 100.0 * count));
-    report.percentiles[k] = distances[std::max<size_t>(rank, 1) - 1];
+  for (size_t k = 0; k < std::size(kPerMille); ++k) {
+    const auto rank = (kPerMille[k] * static_cast<int64_t>(distances.size()) + 999) / 1000;
+    report.percentiles[k] = distances[static_cast<size_t>(rank) - 1];
   }
 }
 
@@ -73,8 +72,9 @@ void write_report(std::ostream& text, const DiffReport& report, const Array& our
   text << fmt::format("  distance: mean {:.6g}, max {:.6g}\n", report.mean_distance,
                       report.max_distance);
   text << "  percentiles:";
-  for (size_t k = 0; k < std::size(kPercents); ++k)
-    text << fmt::format("{} {}% {:.6g}", k > 0 ? "," : "", kPercents[k], report.percentiles[k]);
+  for (size_t k = 0; k < std::size(kPerMille); ++k)
+    text << fmt::format("{} {}% {:.6g}", k > 0 ? "," : "", static_cast<double>(kPerMille[k]) / 10,
+                        report.percentiles[k]);
   text << "\n";
   if (!report.worst.empty()) text << "  worst elements:\n";
   for (const DiffElement& element : report.worst)

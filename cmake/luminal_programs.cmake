@@ -1,5 +1,13 @@
-# Programs that stand on the whole library: cross-layer suites, examples, the README's example and benchmarks. Each is found
+# Programs that stand on the library: commands, cross-layer suites, examples, the README's example and benchmarks. Each is found
 # by its place, so that adding one adds a file and nothing here.
+
+# luminal_command(NAME SOURCE file LINKS target...): a program for users, installed with the package.
+function(luminal_command NAME)
+  cmake_parse_arguments(COMMAND "" "SOURCE" "LINKS" ${ARGN})
+  add_executable(${NAME} ${COMMAND_SOURCE})
+  target_link_libraries(${NAME} PRIVATE ${COMMAND_LINKS})
+  install(TARGETS ${NAME})
+endfunction()
 
 # luminal_suites(): a folder tests/SUITE with .cpp files is the gtest program SUITE_suite. It finds its data files under
 # LUMINAL_SUITE_DIR, a string literal. A folder with a CMakeLists.txt is a project of its own (tests/install) and is left out.
@@ -36,7 +44,7 @@ endfunction()
 # luminal_readme_example(): the C++ block of README.md is compiled as it stands there, and what the program prints is
 # compared with the output block below it.
 function(luminal_readme_example)
-  if(NOT BUILD_TESTING OR NOT EXISTS ${PROJECT_SOURCE_DIR}/luminal/tensor/executable.cpp)
+  if(NOT BUILD_TESTING)
     return()
   endif()
   set(script ${PROJECT_SOURCE_DIR}/tools/readme_example.py)

@@ -84,7 +84,7 @@ Result cast_of_lossless_cast(Rewriter& rewriter, const Node& node) {
   if (!holds_every_value(middle.dtype(), first)) return std::nullopt;
   const bool detour = !is_float(first) && is_float(middle.dtype()) && is_integer(last);
   if (detour && !holds_every_value(last, first)) return std::nullopt;
-  const std::optional<Edge> value = operand_through(to, node.operands[0], 0);
+  std::optional<Edge> value = operand_through(to, node.operands[0], 0);
   if (!value) return std::nullopt;
   if (first == last) return value;
   return to.whole(to.add_cast(Op::kCast, *value, last));
@@ -94,7 +94,7 @@ Result bitcast_of_bitcast(Rewriter& rewriter, const Node& node) {
   if (node.op != Op::kBitcast) return std::nullopt;
   Graph& to = rewriter.to();
   if (to.node(node.operands[0].node).op != Op::kBitcast) return std::nullopt;
-  const std::optional<Edge> value = operand_through(to, node.operands[0], 0);
+  std::optional<Edge> value = operand_through(to, node.operands[0], 0);
   if (!value) return std::nullopt;
   if (to.node(value->node).dtype() == node.dtype()) return value;
   return to.whole(to.add_cast(Op::kBitcast, *value, node.dtype()));

@@ -45,197 +45,226 @@ void expect_rewrites(const Case& c) {
   for (uint64_t seed = 0; seed < 4; ++seed) test::expect_same_results(before, after, seed);
 }
 
+/// "%y = op %x, value", or the other way round.
+std::string binary(std::string_view dtype, std::string_view op, std::string_view value,
+                   bool constant_first = false) {
+  return fmt::format("%k: {0}[] = constant {2}\n%y: {0}[2, 40] = {1} {3}\n", dtype, op, value,
+                     constant_first ? "%k[], %x" : "%x, %k[]");
+}
+
+/// "%y = op operands" in the dtype of x.
+std::string line(std::string_view dtype, std::string_view operation) {
+  return fmt::format("%y: {}[2, 40] = {}\n", dtype, operation);
+}
+
+/// Collects cases for one dtype of x.
+class Cases {
+ public:
+  Cases(std::vector<Case>& all, std::string_view dtype) : all_(all), dtype_(dtype) {}
+
+  /// One body becomes another.
+  void gives(std::string_view identity, std::string_view before, std::string_view after) {
+    all_.push_back({identity, program(dtype_, before), program(dtype_, after)});
+  }
+  /// The output becomes this edge, after these lines.
+  void gives_edge(std::string_view identity, std::string_view before, std::string_view edge,
+                  std::string_view lines = "") {
+    std::string after = program(dtype_, lines);
+    after.replace(after.rfind("%y"), 2, edge);
+    all_.push_back({identity, program(dtype_, before), after});
+  }
+  void gives_x(std::string_view identity, std::string_view before) {
+    gives_edge(identity, before, "%x");
+  }
+  void gives_constant(std::string_view identity, std::string_view value, std::string_view before) {
+    gives_edge(identity, before, "%k[2, 40 -> ]",
+               fmt::format("%k: {}[] = constant {}\n", dtype_, value));
+  }
+  void gives_bool(std::string_view identity, bool value, std::string_view before) {
+    gives_edge(identity, before, "%k[2, 40 -> ]", fmt::format("%k: bool[] = constant {}\n", value));
+  }
+
+ private:
+  std::vector<Case>& all_;
+  std::string_view dtype_;
+};
+
+void add_cases_of_every_dtype(std::vector<Case>& all, const DTypeInfo& row) {
+  const std::string_view dtype = row.name;
+  Cases cases(all, dtype);
+  const std::string lowest = Scalar::lowest(row.dtype).to_string();
+  const std::string highest = Scalar::highest(row.dtype).to_string();
+  cases.gives_x("maximum_of_same", line(dtype, "max %x, %x"));
+  cases.gives_x("maximum_with_extreme", binary(dtype, "max", lowest));
+  cases.gives_x("maximum_with_extreme", binary(dtype, "max", lowest, true));
+  cases.gives_x("select_of_same", line(dtype, "select %c, %x, %x"));
+  cases.gives_x("cast_to_same", line(dtype, "cast %x"));
+  cases.gives_x("cast_to_same", line(dtype, "bitcast %x"));
+  cases.gives_x("copy_of_whole", line(dtype, "copy %x"));
+  cases.gives_x("reduce_no_axes", line(dtype, "reduce_max %x axes=0"));
+  cases.gives_x("scatter_of_nothing",
+                fmt::format("%i: i64[2, 0] = constant []\n%u: {}[2, 0] = constant []\n", dtype) +
+                    line(dtype, "scatter %x, %i, %u mode=set"));
+  cases.gives_x("select_by_constant",
+                "%k: bool[] = constant true\n" + line(dtype, "select %k[], %x, %z"));
+  cases.gives_x("select_by_constant",
+                "%k: bool[] = constant false\n" + line(dtype, "select %k[], %z, %x"));
+  auto compare = [&](const std::string& value, std::string_view operands) {
+    return fmt::format("%k: {}[] = constant {}\n%y: bool[2, 40] = less_than {}\n", dtype, value,
+                       operands);
+  };
+  cases.gives_bool("less_than_itself", false, "%y: bool[2, 40] = less_than %x, %x\n");
+  cases.gives_bool("less_than_extreme", false, compare(lowest, "%x, %k[]"));
+  cases.gives_bool("less_than_extreme", false, compare(highest, "%k[], %x"));
+  if (!is_float(row.dtype))
+    cases.gives_bool("equal_to_itself", true, "%y: bool[2, 40] = equal %x, %x\n");
+}
+
+void add_cases_of_numbers(std::vector<Case>& all, const DTypeInfo& row) {
+  const std::string_view dtype = row.name;
+  Cases cases(all, dtype);
+  const std::string_view neutral = is_float(row.dtype) ? "-0" : "0";
+  cases.gives_x("multiply_by_one", binary(dtype, "mul", "1"));
+  cases.gives_x("multiply_by_one", binary(dtype, "mul", "1", true));
+  cases.gives_x("divide_by_one", binary(dtype, "div", "1"));
+  cases.gives_x("power_of_zero_or_one", binary(dtype, "pow", "1"));
+  cases.gives_constant("power_of_zero_or_one", "1", binary(dtype, "pow", "0"));
+  cases.gives_x("add_zero", binary(dtype, "add", neutral));
+  cases.gives_x("add_zero", binary(dtype, "add", neutral, true));
+  cases.gives_x("reduce_no_axes", line(dtype, "prod %x axes=0"));
+  cases.gives_x("reduce_unit_axes", line(dtype, "prod %x[2, 40, 1, 1 -> i0, i1] axes=2"));
+}
+
+void add_cases_of_floats(std::vector<Case>& all, std::string_view dtype) {
+  Cases cases(all, dtype);
+  cases.gives("divide_by_power_of_two", binary(dtype, "div", "-4"), binary(dtype, "mul", "-0.25"));
+  cases.gives("one_over", binary(dtype, "div", "1", true), line(dtype, "recip %x"));
+  const std::string plus_zero = binary(dtype, "add", "0");
+  cases.gives("reduce_no_axes", line(dtype, "sum %x axes=0"), plus_zero);
+  cases.gives("reduce_unit_axes", line(dtype, "sum %x[2, 40, 1 -> i0, i1] axes=1"), plus_zero);
+  cases.gives("rounding_of_whole_number",
+              fmt::format("%f: {}[2, 40] = floor %x\n", dtype) + line(dtype, "round %f"),
+              line(dtype, "floor %x"));
+}
+
+void add_cases_of_integers(std::vector<Case>& all, std::string_view dtype) {
+  Cases cases(all, dtype);
+  const std::string highest = Scalar::highest(*dtype_from_name(dtype)).to_string();
+  cases.gives_constant("multiply_integer_by_zero", "0", binary(dtype, "mul", "0"));
+  cases.gives_constant("integer_quotient_with_zero", "0", binary(dtype, "div", "0"));
+  cases.gives_constant("integer_quotient_with_zero", "0", binary(dtype, "div", "0", true));
+  cases.gives_constant("integer_remainder_of_one", "0", binary(dtype, "mod", "1"));
+  cases.gives_constant("integer_remainder_of_one", "0", binary(dtype, "mod", "0"));
+  cases.gives_constant("integer_remainder_of_one", "0", binary(dtype, "mod", "0", true));
+  cases.gives_constant("maximum_with_extreme", highest, binary(dtype, "max", highest));
+  cases.gives_x("shift_by_zero", binary(dtype, "shift_left", "0"));
+  cases.gives_x("shift_by_zero", binary(dtype, "shift_right", "0"));
+  cases.gives_constant("shift_by_zero", "0", binary(dtype, "shift_right", "0", true));
+  cases.gives_constant("reduce_empty_axis", "0", line(dtype, "sum %x[2, 40, 0 -> 0, 0] axes=1"));
+  cases.gives_constant("reduce_empty_axis", "1", line(dtype, "prod %x[2, 40, 0 -> 0, 0] axes=1"));
+  cases.gives_x("reduce_no_axes", line(dtype, "sum %x axes=0"));
+  const std::string constants =
+      fmt::format("%a: {0}[] = constant 3\n%b: {0}[] = constant 5\n", dtype);
+  cases.gives(
+      "reassociate_constants",
+      constants + fmt::format("%m: {}[2, 40] = add %x, %a[]\n", dtype) +
+          line(dtype, "add %b[], %m"),
+      constants + fmt::format("%m: {}[] = add %a, %b\n", dtype) + line(dtype, "add %x, %m[]"));
+  for (std::string_view op : {"sum", "prod", "reduce_max"})
+    cases.gives("reduction_of_reduction",
+                fmt::format("%m: {0}[2] = {1} %x axes=1\n%y: {0}[] = {1} %m axes=1\n", dtype, op),
+                fmt::format("%y: {0}[] = {1} %x axes=2\n", dtype, op));
+}
+
+void add_cases_of_bits(std::vector<Case>& all, std::string_view dtype) {
+  Cases cases(all, dtype);
+  const DType type = *dtype_from_name(dtype);
+  const std::string zero = Scalar::of(type, 0).to_string();
+  const std::string ones = Scalar::of(type, -1).to_string();
+  cases.gives_constant("bits_with_itself", zero, line(dtype, "bit_xor %x, %x"));
+  cases.gives_x("bits_with_itself", line(dtype, "bit_and %x, %x"));
+  cases.gives_x("bits_with_itself", line(dtype, "bit_or %x, %x"));
+  cases.gives_constant("bits_with_constant", zero, binary(dtype, "bit_and", zero));
+  cases.gives_constant("bits_with_constant", ones, binary(dtype, "bit_or", ones, true));
+  cases.gives_x("bits_with_constant", binary(dtype, "bit_and", ones));
+  cases.gives_x("bits_with_constant", binary(dtype, "bit_or", zero));
+  cases.gives_x("bits_with_constant", binary(dtype, "bit_xor", zero));
+}
+
+void add_cases_of_casts(std::vector<Case>& all) {
+  auto chain = [&](std::string_view first, std::string_view middle, std::string_view last) {
+    Cases(all, first)
+        .gives(
+            "cast_of_lossless_cast",
+            fmt::format("%m: {}[2, 40] = cast %x\n%y: {}[40, 2] = cast %m[i1, i0]\n", middle, last),
+            fmt::format("%y: {}[40, 2] = cast %x[i1, i0]\n", last));
+  };
+  chain("f16", "f32", "i8");
+  chain("f16", "f32", "bf16");
+  chain("f8e4m3", "f16", "f8e5m2");
+  chain("i16", "i64", "u8");
+  chain("u8", "i16", "i8");
+  chain("i32", "f64", "f16");
+  chain("i8", "bf16", "i16");
+  chain("i64", "i64", "f32");
+  chain("u4", "f8e4m3", "bool");
+  Cases(all, "bf16")
+      .gives_x("cast_of_lossless_cast", "%m: f32[2, 40] = cast %x\n%y: bf16[2, 40] = cast %m\n");
+  Cases(all, "i32")
+      .gives_x("bitcast_of_bitcast", "%m: f32[2, 40] = bitcast %x\n%y: i32[2, 40] = bitcast %m\n");
+  Cases(all, "i16")
+      .gives("bitcast_of_bitcast", "%m: u16[2, 40] = bitcast %x\n%y: f16[2, 40] = bitcast %m\n",
+             "%y: f16[2, 40] = bitcast %x\n");
+  Cases(all, "i64")
+      .gives("rounding_of_whole_number", "%f: f32[2, 40] = cast %x\n%y: f32[2, 40] = floor %f\n",
+             "%y: f32[2, 40] = cast %x\n");
+}
+
+void add_cases_of_bool(std::vector<Case>& all) {
+  Cases cases(all, "bool");
+  cases.gives_x("equal_to_true", binary("bool", "equal", "true"));
+  cases.gives_x("not_of_not",
+                "%k: bool[] = constant false\n%n: bool[2, 40] = equal %x, %k[]\n"
+                "%y: bool[2, 40] = equal %k[], %n\n");
+  cases.gives_x("select_true_or_false",
+                "%k: bool[] = constant true\n%l: bool[] = constant false\n"
+                "%y: bool[2, 40] = select %x, %k[], %l[]\n");
+}
+
+/// Views in between, symbolic dims, known positions.
+void add_cases_of_structure(std::vector<Case>& all) {
+  Cases cases(all, "f32");
+  cases.gives("reduction_of_reduction",
+              "%m: f32[seq] = reduce_max %s[seq, 2 -> i1, i0] axes=1\n"
+              "%y: f32[] = reduce_max %m[seq -> seq - 1 - i0] axes=1\n",
+              "%y: f32[] = reduce_max %s[seq, 2 -> i1, -i0 + seq - 1] axes=2\n");
+  const std::string zeros = "%a: f32[] = constant -0\n%b: f32[] = constant 0\n";
+  cases.gives("reassociate_constants",
+              zeros + "%m: f32[2, 40] = max %x, %a[]\n%y: f32[40, 2] = max %m[i1, i0], %b[]\n",
+              zeros + "%m: f32[] = max %a, %b\n%y: f32[40, 2] = max %x[i1, i0], %m[]\n");
+  cases.gives("reduce_unit_axes", "%y: f32[2] = sum %s[2, 1, seq, 1 -> i0, i2] axes=3\n",
+              "%y: f32[2] = sum %s axes=1\n");
+  cases.gives_edge("reduce_empty_axis",
+                   "%y: f32[2, seq] = reduce_max %s[2, seq, 0, seq -> i0, i1] axes=2\n",
+                   "%k[2, seq -> ]", "%k: f32[] = constant -inf\n");
+  cases.gives_edge("gather_at_constant", "%k: i32[] = constant 7\n%y: f32[2] = gather %k[], %x\n",
+                   "%x[2 -> i0, 7]");
+  cases.gives_edge("gather_at_constant", "%k: i32[] = constant 0\n%y: f32[2] = gather %k[], %s\n",
+                   "%s[2 -> i0, 0]");
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
-  auto add = [&](std::string_view identity, std::string_view dtype, std::string_view before,
-                 std::string_view after) {
-    all.push_back({identity, program(dtype, before), program(dtype, after)});
-  };
-  // `body` with "OP" lines; the result is the operand itself.
-  auto gives_x = [&](std::string_view identity, std::string_view dtype, std::string_view before) {
-    std::string after = program(dtype, "");
-    after.replace(after.rfind("%y"), 2, "%x");
-    all.push_back({identity, program(dtype, before), after});
-  };
-  auto binary = [](std::string_view dtype, std::string_view op, std::string_view value,
-                   bool constant_first = false) {
-    return fmt::format("%k: {0}[] = constant {2}\n%y: {0}[2, 40] = {1} {3}\n", dtype, op, value,
-                       constant_first ? "%k[], %x" : "%x, %k[]");
-  };
-
   for (const DTypeInfo& row : kDTypes) {
-    const std::string_view dtype = row.name;
-    const std::string lowest = Scalar::lowest(row.dtype).to_string();
-    const std::string highest = Scalar::highest(row.dtype).to_string();
-    gives_x("maximum_of_same", dtype, fmt::format("%y: {}[2, 40] = max %x, %x\n", dtype));
-    gives_x("maximum_with_extreme", dtype, binary(dtype, "max", lowest));
-    gives_x("maximum_with_extreme", dtype, binary(dtype, "max", lowest, true));
-    gives_x("select_of_same", dtype, fmt::format("%y: {}[2, 40] = select %c, %x, %x\n", dtype));
-    gives_x("cast_to_same", dtype, fmt::format("%y: {}[2, 40] = cast %x\n", dtype));
-    gives_x("cast_to_same", dtype, fmt::format("%y: {}[2, 40] = bitcast %x\n", dtype));
-    gives_x("copy_of_whole", dtype, fmt::format("%y: {}[2, 40] = copy %x\n", dtype));
-    gives_x("reduce_no_axes", dtype, fmt::format("%y: {}[2, 40] = reduce_max %x axes=0\n", dtype));
-    gives_x("scatter_of_nothing", dtype,
-            fmt::format("%i: i64[2, 0] = constant []\n%u: {0}[2, 0] = constant []\n"
-                        "%y: {0}[2, 40] = scatter %x, %i, %u mode=set\n",
-                        dtype));
-    gives_x(
-        "select_by_constant", dtype,
-        fmt::format("%k: bool[] = constant true\n%y: {}[2, 40] = select %k[], %x, %z\n", dtype));
-    gives_x(
-        "select_by_constant", dtype,
-        fmt::format("%k: bool[] = constant false\n%y: {}[2, 40] = select %k[], %z, %x\n", dtype));
-    const std::string no = "%k: bool[] = constant false\n%y: bool[2, 40] = copy %k[]\n";
-    auto is_false = [&](std::string_view identity, const std::string& before) {
-      std::string after = program(dtype, "%k: bool[] = constant false\n");
-      after.replace(after.rfind("%y"), 2, "%k[2, 40 -> ]");
-      all.push_back({identity, program(dtype, before), after});
-    };
-    is_false("less_than_itself", "%y: bool[2, 40] = less_than %x, %x\n");
-    is_false("less_than_extreme",
-             fmt::format("%k: {}[] = constant {}\n%y: bool[2, 40] = less_than %x, %k[]\n", dtype,
-                         lowest));
-    is_false("less_than_extreme",
-             fmt::format("%k: {}[] = constant {}\n%y: bool[2, 40] = less_than %k[], %x\n", dtype,
-                         highest));
-    if (is_bool(row.dtype)) continue;
-
-    gives_x("multiply_by_one", dtype, binary(dtype, "mul", "1"));
-    gives_x("multiply_by_one", dtype, binary(dtype, "mul", "1", true));
-    gives_x("divide_by_one", dtype, binary(dtype, "div", "1"));
-    gives_x("power_of_zero_or_one", dtype, binary(dtype, "pow", "1"));
-    gives_x("add_zero", dtype, binary(dtype, "add", is_float(row.dtype) ? "-0" : "0"));
-    gives_x("add_zero", dtype, binary(dtype, "add", is_float(row.dtype) ? "-0" : "0", true));
-    gives_x("reduce_no_axes", dtype, fmt::format("%y: {}[2, 40] = prod %x axes=0\n", dtype));
-    gives_x("reduce_unit_axes", dtype,
-            fmt::format("%y: {}[2, 40] = prod %x[2, 40, 1, 1 -> i0, i1] axes=2\n", dtype));
+    add_cases_of_every_dtype(all, row);
+    if (!is_bool(row.dtype)) add_cases_of_numbers(all, row);
+    if (is_float(row.dtype)) add_cases_of_floats(all, row.name);
+    if (is_integer(row.dtype)) add_cases_of_integers(all, row.name);
+    if (!is_float(row.dtype)) add_cases_of_bits(all, row.name);
   }
-
-  for (std::string_view dtype : {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2"}) {
-    add("divide_by_power_of_two", dtype, binary(dtype, "div", "-4"), binary(dtype, "mul", "-0.25"));
-    add("one_over", dtype, binary(dtype, "div", "1", true),
-        fmt::format("%y: {}[2, 40] = recip %x\n", dtype));
-    const std::string plus_zero = binary(dtype, "add", "0");
-    add("reduce_no_axes", dtype, fmt::format("%y: {}[2, 40] = sum %x axes=0\n", dtype), plus_zero);
-    add("reduce_unit_axes", dtype,
-        fmt::format("%y: {}[2, 40] = sum %x[2, 40, 1 -> i0, i1] axes=1\n", dtype), plus_zero);
-    add("rounding_of_whole_number", dtype,
-        fmt::format("%f: {0}[2, 40] = floor %x\n%y: {0}[2, 40] = round %f\n", dtype),
-        fmt::format("%y: {}[2, 40] = floor %x\n", dtype));
-  }
-  for (std::string_view dtype : {"i64", "i8", "u8", "i4", "u4", "u32"}) {
-    auto gives = [&](std::string_view identity, std::string_view value, const std::string& before) {
-      std::string after = program(dtype, fmt::format("%k: {}[] = constant {}\n", dtype, value));
-      after.replace(after.rfind("%y"), 2, "%k[2, 40 -> ]");
-      all.push_back({identity, program(dtype, before), after});
-    };
-    const std::string ones = Scalar::of(*dtype_from_name(dtype), -1).to_string();
-    const std::string highest = Scalar::highest(*dtype_from_name(dtype)).to_string();
-    gives("multiply_integer_by_zero", "0", binary(dtype, "mul", "0"));
-    gives("integer_quotient_with_zero", "0", binary(dtype, "div", "0"));
-    gives("integer_quotient_with_zero", "0", binary(dtype, "div", "0", true));
-    gives("integer_remainder_of_one", "0", binary(dtype, "mod", "1"));
-    gives("integer_remainder_of_one", "0", binary(dtype, "mod", "0"));
-    gives("integer_remainder_of_one", "0", binary(dtype, "mod", "0", true));
-    gives("power_of_zero_or_one", "1", binary(dtype, "pow", "0"));
-    gives("maximum_with_extreme", highest, binary(dtype, "max", highest));
-    gives("bits_with_itself", "0", fmt::format("%y: {}[2, 40] = bit_xor %x, %x\n", dtype));
-    gives_x("bits_with_itself", dtype, fmt::format("%y: {}[2, 40] = bit_and %x, %x\n", dtype));
-    gives_x("bits_with_itself", dtype, fmt::format("%y: {}[2, 40] = bit_or %x, %x\n", dtype));
-    gives("bits_with_constant", "0", binary(dtype, "bit_and", "0"));
-    gives("bits_with_constant", ones, binary(dtype, "bit_or", ones, true));
-    gives_x("bits_with_constant", dtype, binary(dtype, "bit_and", ones));
-    gives_x("bits_with_constant", dtype, binary(dtype, "bit_or", "0"));
-    gives_x("bits_with_constant", dtype, binary(dtype, "bit_xor", "0"));
-    gives_x("shift_by_zero", dtype, binary(dtype, "shift_left", "0"));
-    gives_x("shift_by_zero", dtype, binary(dtype, "shift_right", "0"));
-    gives("shift_by_zero", "0", binary(dtype, "shift_right", "0", true));
-    gives("reduce_empty_axis", "0",
-          fmt::format("%y: {}[2, 40] = sum %x[2, 40, 0 -> 0, 0] axes=1\n", dtype));
-    gives("reduce_empty_axis", "1",
-          fmt::format("%y: {}[2, 40] = prod %x[2, 40, 0 -> 0, 0] axes=1\n", dtype));
-    gives_x("reduce_no_axes", dtype, fmt::format("%y: {}[2, 40] = sum %x axes=0\n", dtype));
-    add("reassociate_constants", dtype,
-        fmt::format(
-            "%a: {0}[] = constant 3\n%b: {0}[] = constant 5\n%m: {0}[2, 40] = add %x, %a[]\n"
-            "%y: {0}[2, 40] = add %b[], %m\n",
-            dtype),
-        fmt::format("%a: {0}[] = constant 3\n%b: {0}[] = constant 5\n%m: {0}[] = add %a, %b\n"
-                    "%y: {0}[2, 40] = add %x, %m[]\n",
-                    dtype));
-    for (std::string_view op : {"sum", "prod", "reduce_max"})
-      add("reduction_of_reduction", dtype,
-          fmt::format("%m: {0}[2] = {1} %x axes=1\n%y: {0}[] = {1} %m axes=1\n", dtype, op),
-          fmt::format("%y: {0}[] = {1} %x axes=2\n", dtype, op));
-  }
-  add("reduction_of_reduction", "f32",
-      "%m: f32[seq] = reduce_max %s[seq, 2 -> i1, i0] axes=1\n"
-      "%y: f32[] = reduce_max %m[seq -> seq - 1 - i0] axes=1\n",
-      "%y: f32[] = reduce_max %s[seq, 2 -> i1, -i0 + seq - 1] axes=2\n");
-  add("reassociate_constants", "f32",
-      "%a: f32[] = constant -0\n%b: f32[] = constant 0\n%m: f32[2, 40] = max %x, %a[]\n"
-      "%y: f32[40, 2] = max %m[i1, i0], %b[]\n",
-      "%a: f32[] = constant -0\n%b: f32[] = constant 0\n%m: f32[] = max %a, %b\n"
-      "%y: f32[40, 2] = max %x[i1, i0], %m[]\n");
-  add("rounding_of_whole_number", "i64", "%f: f32[2, 40] = cast %x\n%y: f32[2, 40] = floor %f\n",
-      "%y: f32[2, 40] = cast %x\n");
-  add("reduce_unit_axes", "f32", "%y: f32[2] = sum %s[2, 1, seq, 1 -> i0, i2] axes=3\n",
-      "%y: f32[2] = sum %s axes=1\n");
-  {
-    std::string after = program("f32", "%k: f32[] = constant -inf\n");
-    after.replace(after.rfind("%y"), 2, "%k[2, seq -> ]");
-    all.push_back(
-        {"reduce_empty_axis",
-         program("f32", "%y: f32[2, seq] = reduce_max %s[2, seq, 0, seq -> i0, i1] axes=2\n"),
-         after});
-  }
-  // Bool.
-  gives_x("equal_to_true", "bool", binary("bool", "equal", "true"));
-  gives_x("bits_with_constant", "bool", binary("bool", "bit_and", "true"));
-  gives_x("not_of_not", "bool",
-          "%k: bool[] = constant false\n%n: bool[2, 40] = equal %x, %k[]\n"
-          "%y: bool[2, 40] = equal %k[], %n\n");
-  gives_x("select_true_or_false", "bool",
-          "%k: bool[] = constant true\n%l: bool[] = constant false\n"
-          "%y: bool[2, 40] = select %x, %k[], %l[]\n");
-  for (std::string_view dtype : {"i32", "bool", "u4"}) {
-    std::string after = program(dtype, "%k: bool[] = constant true\n");
-    after.replace(after.rfind("%y"), 2, "%k[2, 40 -> ]");
-    all.push_back({"equal_to_itself", program(dtype, "%y: bool[2, 40] = equal %x, %x\n"), after});
-  }
-  // Casts.
-  auto cast_chain = [&](std::string_view first, std::string_view middle, std::string_view last) {
-    add("cast_of_lossless_cast", first,
-        fmt::format("%m: {}[2, 40] = cast %x\n%y: {}[40, 2] = cast %m[i1, i0]\n", middle, last),
-        fmt::format("%y: {}[40, 2] = cast %x[i1, i0]\n", last));
-  };
-  cast_chain("f16", "f32", "i8");
-  cast_chain("f16", "f32", "bf16");
-  cast_chain("f8e4m3", "f16", "f8e5m2");
-  cast_chain("i16", "i64", "u8");
-  cast_chain("u8", "i16", "i8");
-  cast_chain("i32", "f64", "f16");
-  cast_chain("i8", "bf16", "i16");
-  cast_chain("i64", "i64", "f32");
-  cast_chain("u4", "f8e4m3", "bool");
-  gives_x("cast_of_lossless_cast", "bf16", "%m: f32[2, 40] = cast %x\n%y: bf16[2, 40] = cast %m\n");
-  gives_x("bitcast_of_bitcast", "i32",
-          "%m: f32[2, 40] = bitcast %x\n%y: i32[2, 40] = bitcast %m\n");
-  add("bitcast_of_bitcast", "i16", "%m: u16[2, 40] = bitcast %x\n%y: f16[2, 40] = bitcast %m\n",
-      "%y: f16[2, 40] = bitcast %x\n");
-  // Gather.
-  {
-    std::string after = program("f32", "");
-    after.replace(after.rfind("%y"), 2, "%x[2 -> i0, 7]");
-    all.push_back({"gather_at_constant",
-                   program("f32", "%k: i32[] = constant 7\n%y: f32[2] = gather %k[], %x\n"),
-                   after});
-    after = program("f32", "");
-    after.replace(after.rfind("%y"), 2, "%s[2 -> i0, 0]");
-    all.push_back({"gather_at_constant",
-                   program("f32", "%k: i32[] = constant 0\n%y: f32[2] = gather %k[], %s\n"),
-                   after});
-  }
+  add_cases_of_casts(all);
+  add_cases_of_bool(all);
+  add_cases_of_structure(all);
   return all;
 }
 

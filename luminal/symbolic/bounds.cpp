@@ -249,19 +249,50 @@ int64_t lower_without_modulo(const ModuloForm& form) {
   }
 }
 
-// min over the cases of rest + coefficient * member; for a negative coefficient any member will do.
-int64_t lower_of_minimum(const Linear& split, const Node* minimum) {
-  const Sign sign = sign_of(split.coefficient);
-  if (sign == Sign::kUnknown) return Interval::kNegInf;
-  int64_t best = sign == Sign::kNegative ? Interval::kNegInf : Interval::kPosInf;
-  for (const Expr& member : minimum->operands) {
-    const int64_t lower = (split.rest + split.coefficient * member).bounds().lo;
-    best = sign == Sign::kNegative ? std::max(best, lower) : std::min(best, lower);
+// rest + coefficient * min(members), coefficient >= 0: the least of the cases.
+int64_t lower_of_added_minimum(const Linear& split, const std::vector<Expr>& members) {
+  int64_t least = Interval::kPosInf;
+  for (const Expr& member : members)
+    least = std::min(least, (split.rest + split.coefficient * member).bounds().lo);
+  return least;
+}
+
+// rest - coefficient * min(members): replacing the minimum by any member bounds it from below, and
+// so does the mean of two members (which proves min(a, b) <= max(a, b)).
+int64_t lower_of_subtracted_minimum(const Linear& split, const std::vector<Expr>& members) {
+  int64_t best = Interval::kNegInf;
+  const Division half = divide_polynomial(split.coefficient, 2);
+  for (size_t j = 0; j < members.size(); ++j) {
+    best = std::max(best, (split.rest + split.coefficient * members[j]).bounds().lo);
+    for (size_t k = 0; k < j && half.remainder.is_constant(0); ++k)
+      best = std::max(best, (split.rest + half.quotient * (members[j] + members[k])).bounds().lo);
   }
   return best;
 }
 
-int64_t improved_lower(const Expr& expr) {
+int64_t lower_of_minimum(const Linear& split, const Node* minimum) {
+  switch (sign_of(split.coefficient)) {
+    case Sign::kUnknown:
+      return Interval::kNegInf;
+    case Sign::kNegative:
+      return lower_of_subtracted_minimum(split, minimum->operands);
+    default:
+      return lower_of_added_minimum(split, minimum->operands);
+  }
+}
+
+int64_t lower_without_quotients(const Expr& expr, const Node* quotient) {
+  int64_t best = Interval::kNegInf;
+  if (const auto split = split_linear(expr, quotient))
+    best = lower_without_floor_div(*split, quotient);
+  // With numbers as divisors the step above is tight already.
+  if (const auto form = find_modulo(expr); form && !form->divisor.is_constant())
+    best = std::max(best, lower_without_modulo(*form));
+  return best;
+}
+
+// The cases of a test or of a minimum; nothing if there is neither.
+std::optional<int64_t> lower_of_cases(const Expr& expr) {
   if (const Node* test = last_atom(expr, [](const Node* atom) { return is_test(atom); })) {
     const auto split = split_linear(expr, test);
     return std::min(split->rest.bounds().lo, (split->rest + split->coefficient).bounds().lo);
@@ -270,16 +301,19 @@ int64_t improved_lower(const Expr& expr) {
   if (const Node* minimum = last_atom(expr, is_minimum)) {
     if (const auto split = split_linear(expr, minimum)) return lower_of_minimum(*split, minimum);
   }
-  int64_t best = Interval::kNegInf;
-  if (const auto moved = at_least_end(expr)) best = moved->bounds().lo;
+  return std::nullopt;
+}
+
+int64_t improved_lower(const Expr& expr) {
   const auto is_floor_div = [](const Node* atom) { return atom->kind == Kind::kFloorDiv; };
-  if (const Node* quotient = last_atom(expr, is_floor_div)) {
-    if (const auto split = split_linear(expr, quotient))
-      best = std::max(best, lower_without_floor_div(*split, quotient));
-    // With numbers as divisors the step above is tight already.
-    if (const auto form = find_modulo(expr); form && !form->divisor.is_constant())
-      best = std::max(best, lower_without_modulo(*form));
-  }
+  const Node* quotient = last_atom(expr, is_floor_div);
+  const auto cases = lower_of_cases(expr);
+  // Cases lose nothing, except that the same atom may occur once more inside of a quotient.
+  if (cases && quotient == nullptr) return *cases;
+  int64_t best = cases.value_or(Interval::kNegInf);
+  if (quotient != nullptr) best = std::max(best, lower_without_quotients(expr, quotient));
+  if (cases) return best;
+  if (const auto moved = at_least_end(expr)) best = std::max(best, moved->bounds().lo);
   return best;
 }
 

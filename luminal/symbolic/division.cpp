@@ -103,8 +103,14 @@ Expr divide_unknown_sign(const Expr& numerator, const Expr& divisor) {
 
 Expr divide_positive(const Expr& numerator, const Expr& divisor) {
   if (const auto quotient = fixed_quotient(numerator, divisor)) return *quotient;
-  // floor(-p / d) = -1 - floor((p - 1) / d): one of the two signs is the normal form.
-  if (leading_coefficient(numerator) < 0) return -1 - floor_div(-numerator - 1, divisor);
+  if (leading_coefficient(numerator) < 0) {
+    // floor(-p / d) = -1 - floor((p - 1) / d): one of the two signs is the normal form.
+    try {
+      return -1 - floor_div(-numerator - 1, divisor);
+    } catch (const OverflowError&) {
+      // The other sign does not fit into 64 bits, so this one stays.
+    }
+  }
   if (auto result = cancel_factor(numerator, divisor)) return *result;
   if (auto result = merge_nested(numerator, divisor)) return *result;
   return make_atom(numerator, divisor);

@@ -33,6 +33,12 @@ int64_t multiply_bound(int64_t a, int64_t b) {
   return saturate(Int128{a} * b);
 }
 
+int64_t power_bound(int64_t a, int32_t k) {
+  int64_t product = a;
+  for (int32_t i = 1; i < k; ++i) product = multiply_bound(product, a);
+  return product;
+}
+
 // b > 0.
 int64_t divide_bound(int64_t a, int64_t b) {
   if (is_infinite(a)) return a;
@@ -61,17 +67,9 @@ Interval multiply(Interval a, Interval b) {
 }
 
 Interval power(Interval a, int32_t k) {
-  Interval result = a;
-  // Products of one value with itself: for mixed signs, an even power reaches down to 0 only.
-  const Interval base =
-      a.lo >= 0 || a.hi <= 0 || k % 2 != 0 ? a : Interval{0, std::max(negate(a).hi, a.hi)};
-  result = base;
-  for (int32_t i = 1; i < k; ++i) {
-    const Interval next = {multiply_bound(result.lo, base.lo), multiply_bound(result.hi, base.hi)};
-    // Odd powers of mixed signs: the ends keep their sign, so each end grows by |base|^2.
-    result = base.lo >= 0 ? next : multiply(result, base);
-  }
-  return result;
+  const int64_t lo = power_bound(a.lo, k), hi = power_bound(a.hi, k);
+  if (k % 2 != 0 || a.lo >= 0) return {lo, hi};
+  return {a.hi <= 0 ? hi : 0, std::max(lo, hi)};
 }
 
 Interval floor_divide(Interval a, Interval b) {

@@ -9,12 +9,35 @@
 namespace luminal::symbolic {
 namespace {
 
-// The member that is least in the lexicographic order of polynomials. That order is invariant under
-// adding the same value everywhere, which makes the choice canonical.
+// How much a term decides about the pivot: minima before quotients before the rest.
+int weight(const Term& term) {
+  int result = 0;
+  for (const Factor& factor : term.monomial) {
+    if (factor.atom->kind == Kind::kMinimum) result = 2;
+    if (factor.atom->kind == Kind::kFloorDiv) result = std::max(result, 1);
+  }
+  return result;
+}
+
+// True if the first non-zero coefficient of the difference, by weight and then by the order of
+// terms, says "less". This order of polynomials is invariant under adding the same value to both.
+bool is_pivot_before(const Expr& difference) {
+  int64_t coefficient = constant_part(difference);
+  int heaviest = -1;
+  for (const Term& term : terms_of(difference)) {
+    if (weight(term) <= heaviest) continue;
+    heaviest = weight(term);
+    // A plain pivot keeps subtracted minima and quotients whole, whatever the symbols are called.
+    coefficient = heaviest > 0 ? (term.coefficient < 0 ? 1 : -1) : term.coefficient;
+  }
+  return coefficient < 0;
+}
+
+// The first member in an order that ignores common addends, which makes the choice canonical.
 Expr choose_pivot(const std::vector<Expr>& members) {
   Expr pivot = members.front();
   for (const Expr& member : members) {
-    if (leading_coefficient(member - pivot) < 0) pivot = member;
+    if (is_pivot_before(member - pivot)) pivot = member;
   }
   return pivot;
 }

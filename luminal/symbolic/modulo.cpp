@@ -41,9 +41,7 @@ std::optional<ModuloForm> find_nested(const Expr& expr, const Linear& split, con
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<ModuloForm> find_modulo(const Expr& expr) {
+std::optional<ModuloForm> find_first(const Expr& expr) {
   for (const Term& term : terms_of(expr)) {
     for (const Factor& factor : term.monomial) {
       if (factor.atom->kind != Kind::kFloorDiv || factor.power != 1) continue;
@@ -57,6 +55,16 @@ std::optional<ModuloForm> find_modulo(const Expr& expr) {
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ModuloForm> find_modulo(const Expr& expr) {
+  try {
+    return find_first(expr);
+  } catch (const OverflowError&) {
+    return std::nullopt;  // a form that cannot be computed with is of no use
+  }
 }
 
 }  // namespace luminal::symbolic

@@ -24,7 +24,7 @@ enum class Kind : uint8_t {
   kVariable,     // name, interval
   kAxis,         // value = id, operands = {extent}
   kFloorDiv,     // operands = {numerator, divisor}
-  kMinimum,      // operands = {0, differences...}: all differences have positive leading terms
+  kMinimum,      // operands = {0, differences...} from a pivot (minimum.cpp)
   kNonNegative,  // 1 if operands[0] >= 0 else 0
   kZero,         // 1 if operands[0] == 0 else 0
   kPolynomial,   // value + sum of terms

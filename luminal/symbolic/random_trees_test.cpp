@@ -159,32 +159,9 @@ std::optional<Values> RandomTrees::values() {
 
 namespace {
 
-// Builds a tree unless a divisor folds to zero or numbers overflow, which are errors by contract.
-std::optional<Expr> try_build(const Tree& tree) {
-  try {
-    return tree.build();
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-}
-
-// Calls check(tree, expr, trees) for many random trees of growing depth. The seed is fixed;
-// --gtest_random_seed=N explores other trees.
-template <typename Check>
-void for_random_trees(uint64_t seed, int count, Check check) {
-  seed += 1000 * static_cast<uint64_t>(GTEST_FLAG_GET(random_seed));
-  SCOPED_TRACE(fmt::format("seed {}", seed));
-  RandomTrees trees(seed);
-  for (int k = 0; k < count && !testing::Test::HasFailure(); ++k) {
-    if (k % 8 == 0) trees.draw_symbols();
-    const Tree tree = trees.tree(1 + k % 4);
-    if (const auto expr = try_build(tree)) check(tree, *expr, trees);
-  }
-}
-
 TEST(RandomTrees, SimplifiedValuesEqualThoseOfTheTreeAsWritten) {
   int compared = 0;
-  for_random_trees(1, 20000, [&](const Tree& tree, const Expr& expr, RandomTrees& trees) {
+  for_random_trees(1, 8000, [&](const Tree& tree, const Expr& expr, RandomTrees& trees) {
     for (int k = 0; k < 12; ++k) {
       const auto values = trees.values();
       if (!values) continue;
@@ -200,14 +177,37 @@ TEST(RandomTrees, SimplifiedValuesEqualThoseOfTheTreeAsWritten) {
       ++compared;
     }
   });
-  EXPECT_GT(compared, 100000);
+  EXPECT_GT(compared, 40000);
 }
 
 TEST(RandomTrees, TextParsesBackToTheSameExpression) {
-  for_random_trees(2, 10000, [&](const Tree& tree, const Expr& expr, RandomTrees& trees) {
+  for_random_trees(2, 6000, [&](const Tree& tree, const Expr& expr, RandomTrees& trees) {
     ASSERT_EQ(parse(to_string(expr), trees.symbols()), expr) << tree.text() << "\n"
                                                              << to_string(expr);
   });
+}
+
+TEST(RandomTrees, RenamingSymbolsThereAndBackHardlyEverChangesTheForm) {
+  int same = 0, all = 0;
+  for_random_trees(3, 6000, [&](const Tree& tree, const Expr& expr, RandomTrees& trees) {
+    // New names in the opposite order, so that terms are sorted differently in between.
+    std::vector<Binding> there, back;
+    for (const Expr& symbol : trees.symbols()) {
+      if (symbol.is_axis()) continue;
+      const Expr renamed = Expr::variable(fmt::format("v{}", 9 - there.size()), symbol.bounds());
+      there.push_back({symbol, renamed});
+      back.push_back({renamed, symbol});
+    }
+    const Expr result = substitute(substitute(expr, there), back);
+    ++all;
+    same += result == expr;
+    const auto values = trees.values();
+    if (!values || !tree.evaluate(*values)) return;
+    ASSERT_EQ(evaluate(result, *values), evaluate(expr, *values)) << tree.text();
+  });
+  // Signs and pivots are chosen by the order of symbols, and a proof that succeeds only in one of
+  // the two forms may leave another normal form. That must stay an exception.
+  EXPECT_GE(same * 1000, all * 999) << same << " of " << all;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // be evaluated without the library, so that simplified results have something to agree with.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -73,5 +75,28 @@ class RandomTrees {
   std::mt19937_64 random_;
   std::vector<Expr> symbols_;
 };
+
+/// Builds a tree unless a divisor folds to zero or numbers overflow, which are errors by contract.
+inline std::optional<Expr> try_build(const Tree& tree) {
+  try {
+    return tree.build();
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+/// Calls check(tree, expr, trees) for many random trees of growing depth. The seed is fixed;
+/// --gtest_random_seed=N explores other trees.
+template <typename Check>
+void for_random_trees(uint64_t seed, int count, Check check) {
+  seed += 1000 * static_cast<uint64_t>(GTEST_FLAG_GET(random_seed));
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  RandomTrees trees(seed);
+  for (int k = 0; k < count && !testing::Test::HasFailure(); ++k) {
+    if (k % 8 == 0) trees.draw_symbols();
+    const Tree tree = trees.tree(1 + k % 4);
+    if (const auto expr = try_build(tree)) check(tree, *expr, trees);
+  }
+}
 
 }  // namespace luminal::symbolic

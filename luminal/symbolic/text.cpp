@@ -11,6 +11,9 @@
 namespace luminal::symbolic {
 namespace {
 
+// Has no magnitude, so it is never printed behind a minus sign.
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+
 enum class Dialect { kReadable, kC };
 
 // How tightly the outermost operator of a text binds. Quotients stand apart from products because
@@ -69,7 +72,7 @@ class Printer {
   }
 
   Text print_constant(int64_t value) const {
-    if (value == std::numeric_limits<int64_t>::min() && dialect_ == Dialect::kC)
+    if (value == kLeast && dialect_ == Dialect::kC)
       return {"-9223372036854775807 - 1", Level::kSum};  // C has no literal for it
     return {fmt::format("{}", value), value < 0 ? Level::kSum : Level::kAtom};
   }
@@ -103,11 +106,20 @@ class Printer {
            (numerator.bounds().lo >= 0 && divisor.bounds().lo >= 0);
   }
 
+  // floor(p / d) = -1 - floor((-p - 1) / d) for d > 0.
+  static std::optional<Expr> mirror(const Expr& numerator) {
+    try {
+      return -numerator - 1;
+    } catch (const OverflowError&) {
+      return std::nullopt;
+    }
+  }
+
   Text print_quotient(const Expr& numerator, const Expr& divisor) const {
     if (may_use_operator(numerator, divisor)) return print_infix(numerator, "/", divisor);
-    const Expr mirrored = -numerator - 1;
-    if (may_use_operator(mirrored, divisor))
-      return {"-1 - " + print_infix(mirrored, "/", divisor).text, Level::kSum};
+    const auto mirrored = mirror(numerator);
+    if (mirrored && may_use_operator(*mirrored, divisor))
+      return {"-1 - " + print_infix(*mirrored, "/", divisor).text, Level::kSum};
     return {fmt::format("floor_div({}, {})", print(numerator).text, print(divisor).text),
             Level::kAtom};
   }
@@ -127,22 +139,31 @@ class Printer {
     Polynomial left, right;
     const Expr& difference = test->operands[0];
     for (const Term& term : terms_of(difference)) {
-      if (term.coefficient > 0) {
+      if (!has_minus(term.coefficient)) {
         left.terms.push_back(term);
       } else {
         right.terms.push_back({checked_neg(term.coefficient), term.monomial});
       }
     }
-    const int64_t constant = constant_part(difference);
-    if (constant == std::numeric_limits<int64_t>::min() || (constant > 0 && !right.terms.empty())) {
+    int64_t constant = constant_part(difference);
+    // a - b - 1 >= 0 is a > b, and a - b - 1 < 0 is a <= b.
+    const bool strict = test->kind == Kind::kNonNegative && constant == -1 && !right.terms.empty();
+    if (strict) constant = 0;
+    if (constant == kLeast || (constant > 0 && !right.terms.empty())) {
       left.constant = constant;
     } else {
       right.constant = checked_neg(constant);
     }
-    const char* op = test->kind == Kind::kZero ? (negated ? "!=" : "==") : (negated ? "<" : ">=");
     return {fmt::format("{} {} {}", enclosed(print(from_polynomial(std::move(left))), Level::kSum),
-                        op, enclosed(print(from_polynomial(std::move(right))), Level::kSum)),
+                        relation(test->kind, negated, strict),
+                        enclosed(print(from_polynomial(std::move(right))), Level::kSum)),
             Level::kComparison};
+  }
+
+  static const char* relation(Kind kind, bool negated, bool strict) {
+    if (kind == Kind::kZero) return negated ? "!=" : "==";
+    if (strict) return negated ? "<=" : ">";
+    return negated ? "<" : ">=";
   }
 
   Text print_product(const Expr& factor, const Text& text) const {
@@ -160,8 +181,7 @@ class Printer {
       level = text.empty() ? factor.level : Level::kProduct;
       text = text.empty() ? factor.text : text + "*" + enclosed(factor, Level::kAtom);
     };
-    if (term.coefficient != 1 && term.coefficient != -1)
-      append({fmt::format("{}", magnitude(term.coefficient)), Level::kAtom});
+    if (term.coefficient != 1 && term.coefficient != -1) append(print_magnitude(term.coefficient));
     const bool alone = text.empty() && term.monomial.size() == 1 && term.monomial[0].power == 1;
     for (const Factor& factor : term.monomial) {
       const Text atom = print(Expr(factor.atom));
@@ -171,9 +191,13 @@ class Printer {
     return {text, level};
   }
 
-  static uint64_t magnitude(int64_t value) {
-    return value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  // A number whose sign the sum prints; kLeast keeps its own.
+  Text print_magnitude(int64_t value) const {
+    if (value == kLeast) return {enclosed(print_constant(value), Level::kAtom), Level::kAtom};
+    return {fmt::format("{}", value < 0 ? -value : value), Level::kAtom};
   }
+
+  static bool has_minus(int64_t value) { return value < 0 && value != kLeast; }
 
   // Takes what belongs to a remainder out of the expression and adds it to the sum.
   bool take_modulo(Expr& expr, std::vector<Summand>& summands) const {
@@ -216,6 +240,11 @@ class Printer {
     return from_polynomial(std::move(part));
   }
 
+  static bool reads_before(const Expr& a, const Expr& b) {
+    if (a.is_constant() != b.is_constant()) return b.is_constant();  // numbers last
+    return compare(a, b) < 0;
+  }
+
   // Takes c * min(members) out, with what turns the differences into the members as written.
   bool take_minimum(Expr& expr, std::vector<Summand>& summands) const {
     for (const Term& term : terms_of(expr)) {
@@ -223,13 +252,14 @@ class Printer {
       if (term.monomial.size() != 1 || term.monomial[0].power != 1) continue;
       if (atom->kind != Kind::kMinimum) continue;
       const int64_t c = term.coefficient;
-      if (c == std::numeric_limits<int64_t>::min()) continue;
+      if (c == kLeast) continue;
       const Expr rest = expr - from_term(c, term.monomial);
       const Expr part = cancelling_part(rest, c, atom->operands);
       const Expr common = divide_polynomial(part, c).quotient;
       std::vector<Expr> members;
       for (const Expr& member : atom->operands)
         members.push_back(c < 0 ? -(member + common) : member + common);
+      std::sort(members.begin(), members.end(), reads_before);
       const int64_t scale = c < 0 ? -c : c;
       summands.push_back({false, print_product(scale, print_call(c < 0 ? "max" : "min", members))});
       expr = rest - part;
@@ -246,13 +276,11 @@ class Printer {
     while (take_minimum(rest, special)) {
     }
     Sum sum;
-    for (const Term& term : terms_of(rest)) sum.add({term.coefficient < 0, print_term(term)});
+    for (const Term& term : terms_of(rest))
+      sum.add({has_minus(term.coefficient), print_term(term)});
     for (const Summand& summand : special) sum.add(summand);
     const int64_t constant = constant_part(rest);
-    if (constant != 0) {
-      const Text text{fmt::format("{}", magnitude(constant)), Level::kAtom};
-      sum.add({constant < 0, text});
-    }
+    if (constant != 0) sum.add({has_minus(constant), print_magnitude(constant)});
     if (sum.count == 0) return {"0", Level::kAtom};
     return {sum.text, sum.count > 1 ? Level::kSum : sum.last_level};
   }

@@ -3,7 +3,11 @@
 // common symbols are bounded alone; a symbol in which the sum is monotone is put at the end of its
 // range (an axis at its symbolic extent); a floor-div is replaced by its numerator less a
 // remainder; minima and tests are split into their cases. Each step removes a symbol or an atom,
-// so the search ends, and its answer is a function of the node alone.
+// so the search ends; a question that takes too many steps is answered by interval arithmetic.
+//
+// The answer is a function of the node alone, although answers are remembered: a remembered answer
+// costs as many steps as it took to find it, so whether a question is too hard does not depend on
+// what was asked before.
 #include <algorithm>
 
 #include "luminal/symbolic/interval.h"
@@ -15,7 +19,31 @@ namespace {
 // Sums longer than this are bounded by interval arithmetic alone.
 constexpr size_t kMaxTerms = 24;
 
-Interval compute_bounds(const Expr& expr);
+// The steps left to the outermost question of this thread.
+class Search {
+ public:
+  static constexpr int64_t kMaxSteps = 1000;
+  struct Exhausted {};
+
+  Search() { steps_left = kMaxSteps; }
+  ~Search() { steps_left = -1; }
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  static bool is_running() { return steps_left >= 0; }
+  static int64_t left() { return steps_left; }
+  // Outside of a search, steps are free.
+  static void spend(int64_t steps) {
+    if (!is_running()) return;
+    if (steps > steps_left) throw Exhausted();
+    steps_left -= steps;
+  }
+
+ private:
+  static thread_local int64_t steps_left;
+};
+
+thread_local int64_t Search::steps_left = -1;
 
 Interval atom_bounds(const Node* atom) {
   const auto& operands = atom->operands;
@@ -51,6 +79,12 @@ Interval interval_arithmetic(const Expr& expr) {
   Interval sum{constant_part(expr), constant_part(expr)};
   for (const Term& term : terms_of(expr)) sum = add(sum, term_bounds(term));
   return sum;
+}
+
+// Interval arithmetic on the bounds of the atoms, or of the operands of an atom.
+Interval simple_bounds(const Expr& expr) {
+  return expr.node()->kind == Kind::kPolynomial ? interval_arithmetic(expr)
+                                                : atom_bounds(expr.node());
 }
 
 // Symbols of a term, with the variables that bound its axes.
@@ -335,8 +369,7 @@ int64_t improved_upper_or_nothing(const Expr& expr) {
 }
 
 Interval bounds_of_part(const Expr& part) {
-  Interval simple =
-      part.node()->kind == Kind::kPolynomial ? interval_arithmetic(part) : atom_bounds(part.node());
+  Interval simple = simple_bounds(part);
   if (is_plain_product(part) || terms_of(part).size() > kMaxTerms) return simple;
   if (simple.lo == simple.hi) return simple;
   // A common factor hides how far the rest can be rounded.
@@ -361,18 +394,43 @@ Interval compute_bounds(const Expr& expr) {
   return sum;
 }
 
+struct Answer {
+  Interval bounds;
+  int64_t cost;
+};
+
+Answer bounds_within_search(const Expr& expr) {
+  const int64_t before = Search::left();
+  Search::spend(1);
+  const Interval bounds = compute_bounds(expr);
+  return {bounds, before - Search::left()};
+}
+
+Answer search(const Expr& expr) {
+  try {
+    const Search search;
+    return bounds_within_search(expr);
+  } catch (const Search::Exhausted&) {
+    // Nobody else's search may count on more than this one.
+    return {simple_bounds(expr), Search::kMaxSteps + 1};
+  }
+}
+
 }  // namespace
 
 Interval Expr::bounds() const {
   const Node* node = node_;
   if (node->kind == Kind::kConstant) return {node->value, node->value};
   if (node->kind == Kind::kVariable) return node->interval;
-  if (node->bounds_known.load(std::memory_order_acquire))
+  if (node->bounds_known.load(std::memory_order_acquire)) {
+    Search::spend(node->bounds_cost.load(std::memory_order_relaxed));
     return {node->bounds_lo.load(std::memory_order_relaxed),
             node->bounds_hi.load(std::memory_order_relaxed)};
-  const Interval bounds = compute_bounds(*this);
+  }
+  const auto [bounds, cost] = Search::is_running() ? bounds_within_search(*this) : search(*this);
   node->bounds_lo.store(bounds.lo, std::memory_order_relaxed);
   node->bounds_hi.store(bounds.hi, std::memory_order_relaxed);
+  node->bounds_cost.store(cost, std::memory_order_relaxed);
   node->bounds_known.store(true, std::memory_order_release);
   return bounds;
 }

@@ -116,6 +116,27 @@ Expr divide_positive(const Expr& numerator, const Expr& divisor) {
   return make_atom(numerator, divisor);
 }
 
+enum class DivisorSign { kPositive, kNegative, kUnknown };
+
+// A proof may succeed for -d and fail for d, so both are asked: the answers for d and for -d must
+// be opposite, or the normal form of the divisor would flip for ever.
+DivisorSign sign_of_divisor(const Expr& divisor) {
+  const Interval bounds = divisor.bounds();
+  if (divisor.is_constant() || bounds.lo >= 0)
+    return bounds.lo >= 0 ? DivisorSign::kPositive : DivisorSign::kNegative;
+  if (bounds.hi <= 0) return DivisorSign::kNegative;
+  const Interval mirrored = (-divisor).bounds();
+  if (mirrored.hi <= 0) return DivisorSign::kPositive;
+  return mirrored.lo >= 0 ? DivisorSign::kNegative : DivisorSign::kUnknown;
+}
+
+Expr divide(const Expr& numerator, const Expr& divisor, bool positive) {
+  const Division split = divide_polynomial(numerator, divisor);
+  if (split.remainder.is_constant(0)) return split.quotient;
+  return split.quotient + (positive ? divide_positive(split.remainder, divisor)
+                                    : divide_unknown_sign(split.remainder, divisor));
+}
+
 }  // namespace
 
 Expr floor_div(const Expr& a, const Expr& b) {
@@ -124,14 +145,11 @@ Expr floor_div(const Expr& a, const Expr& b) {
   if (b.is_constant(-1)) return -a;
   if (a.is_constant() && b.is_constant())
     return checked_floor_div(*a.constant_value(), *b.constant_value());
-  const Interval divisor_bounds = b.bounds();
-  const bool positive = divisor_bounds.lo >= 0;
-  const bool negative = !positive && divisor_bounds.hi <= 0;
-  if (negative || (!positive && leading_coefficient(b) < 0)) return floor_div(-a, -b);
-  const Division split = divide_polynomial(a, b);
-  if (split.remainder.is_constant(0)) return split.quotient;
-  return split.quotient +
-         (positive ? divide_positive(split.remainder, b) : divide_unknown_sign(split.remainder, b));
+  const DivisorSign sign = sign_of_divisor(b);
+  if (sign == DivisorSign::kNegative ||
+      (sign == DivisorSign::kUnknown && leading_coefficient(b) < 0))
+    return divide(-a, -b, sign != DivisorSign::kUnknown);
+  return divide(a, b, sign != DivisorSign::kUnknown);
 }
 
 Expr ceil_div(const Expr& a, const Expr& b) { return -floor_div(-a, b); }

@@ -44,7 +44,7 @@ Expr choose_pivot(const std::vector<Expr>& members) {
 
 // The factors of c * M * min(...) beside the minimum, if they are proved non-negative.
 std::optional<Monomial> scale_of_minimum(const Term& term, const Node* minimum) {
-  auto scale = divide(term.monomial, Monomial{Factor{minimum, 1}});
+  const auto scale = divide(term.monomial, Monomial{Factor{minimum, 1}});
   if (!scale || term.coefficient < 0) return std::nullopt;
   for (const Factor& factor : *scale) {
     if (factor.atom == minimum || Expr(factor.atom).bounds().lo < 0) return std::nullopt;
@@ -52,14 +52,31 @@ std::optional<Monomial> scale_of_minimum(const Term& term, const Node* minimum) 
   return scale;
 }
 
+bool is_among(const Node* atom, const std::vector<Expr>& exprs) {
+  return std::any_of(exprs.begin(), exprs.end(),
+                     [&](const Expr& expr) { return split_linear(expr, atom).has_value(); });
+}
+
+// True if the minima of `rest` are pivots of `minimum`, which vanish when it is unpacked.
+bool vanish_with(const Expr& rest, const Node* minimum) {
+  for (const Term& term : terms_of(rest)) {
+    for (const Factor& factor : term.monomial) {
+      if (factor.atom->kind == Kind::kMinimum && !is_among(factor.atom, minimum->operands))
+        return false;
+    }
+  }
+  return true;
+}
+
 // R + s * min(0, d...) with s >= 0 has the members R, R + s*d, ...; anything else is one member.
+// With minima in R that stay, unpacking would multiply members without making them simpler.
 void flatten_into(std::vector<Expr>& members, const Expr& expr) {
   for (const Term& term : terms_of(expr)) {
     for (const Factor& factor : term.monomial) {
       if (factor.atom->kind != Kind::kMinimum) continue;
-      const auto scale = scale_of_minimum(term, factor.atom);
-      if (!scale) continue;
       const Expr rest = expr - from_term(term.coefficient, term.monomial);
+      const auto scale = scale_of_minimum(term, factor.atom);
+      if (!scale || !vanish_with(rest, factor.atom)) continue;
       for (const Expr& operand : factor.atom->operands)
         flatten_into(members, rest + from_term(term.coefficient, *scale) * operand);
       return;
@@ -106,25 +123,32 @@ std::vector<Expr> flatten(const std::vector<Expr>& exprs) {
   return members;
 }
 
-Expr minimum_of(const std::vector<Expr>& exprs) {
+// Each round unpacks a minimum that became visible; the bound is never reached by what people
+// write and makes the end of the search certain.
+constexpr int kMaxRounds = 8;
+
+Expr minimum_in_rounds(const std::vector<Expr>& exprs, int rounds) {
   std::vector<Expr> members = flatten(exprs);
   drop_dominated(members);
   if (members.size() == 1) return members.front();
   const Expr pivot = choose_pivot(members);
   for (Expr& member : members) member -= pivot;
   // A pivot with a subtracted minimum leaves an added one in the differences.
-  if (flatten(members) != members) return pivot + minimum_of(members);
+  if (rounds > 0 && flatten(members) != members)
+    return pivot + minimum_in_rounds(members, rounds - 1);
   const Expr scale = common_scale(members);
   if (!scale.is_constant(1)) {
     // Without the factor more may be provable.
     for (Expr& member : members) member = divide_polynomial(member, scale).quotient;
-    return pivot + scale * minimum_of(members);
+    return pivot + scale * minimum_in_rounds(members, rounds);
   }
   sort_unique(members);
   return pivot + intern({.kind = Kind::kMinimum, .operands = std::move(members)});
 }
 
 }  // namespace
+
+Expr minimum_of(const std::vector<Expr>& exprs) { return minimum_in_rounds(exprs, kMaxRounds); }
 
 Expr min(const Expr& a, const Expr& b) {
   if (a == b) return a;

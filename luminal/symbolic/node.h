@@ -65,10 +65,12 @@ struct Node {
   std::vector<Expr> variables;
   std::vector<Expr> axes;
 
-  // The bounds are a pure function of the node, so threads that race compute the same numbers.
+  // Bounds and what it cost to find them are pure functions of the node, so threads that race
+  // compute the same numbers.
   mutable std::atomic<bool> bounds_known{false};
   mutable std::atomic<int64_t> bounds_lo{0};
   mutable std::atomic<int64_t> bounds_hi{0};
+  mutable std::atomic<int64_t> bounds_cost{0};
 };
 
 /// A node that is not interned yet.
@@ -156,6 +158,9 @@ std::optional<ModuloForm> find_modulo(const Expr& expr);
 
 /// Replaces a symbol where its value is used, and leaves the extents of axes as they are.
 Expr substitute_value(const Expr& expr, const Expr& symbol, const Expr& value);
+
+/// The minimum of one or more values.
+Expr minimum_of(const std::vector<Expr>& exprs);
 
 /// Test of a normal form: 1 if expr >= 0, or expr == 0, else 0.
 Expr non_negative(const Expr& expr);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "luminal/support/error.h"
+#include "luminal/symbolic/node.h"
 #include "luminal/symbolic/text.h"
 
 namespace luminal::symbolic {
@@ -214,10 +215,10 @@ class Parser {
       if (function == "ceil_div") return ceil_div(list[0], list[1]);
       if (function == "mod") return mod(list[0], list[1]);
       if (function == "select") return select(list[0], list[1], list[2]);
-      Expr result = list[0];
-      for (const Expr& next : list)
-        result = function == "min" ? min(result, next) : max(result, next);
-      return result;
+      if (function == "min") return minimum_of(list);
+      std::vector<Expr> negated;
+      for (const Expr& expr : list) negated.push_back(-expr);
+      return -minimum_of(negated);
     });
   }
 

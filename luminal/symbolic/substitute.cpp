@@ -55,11 +55,8 @@ class Substituter {
         return non_negative(operands[0]);
       case Kind::kZero:
         return is_zero(operands[0]);
-      default: {
-        Expr least = operands[0];
-        for (const Expr& operand : operands) least = min(least, operand);
-        return least;
-      }
+      default:
+        return minimum_of(operands);
     }
   }
 

@@ -62,8 +62,21 @@ Tensor arithmetic(std::string_view operation, Op op, const Operand& lhs, const O
   return build::apply(op, {pair.lhs, pair.rhs});
 }
 
-/// Tensors whose signs differ, neither being zero: where truncating and flooring division part.
-Tensor signs_differ(const Tensor& a, const Tensor& b) { return not_equal(less(a, 0), less(b, 0)); }
+/// Where a quotient rounded toward zero is one above the floor: the rest is not zero and has not
+/// the divisor's sign.
+Tensor truncation_is_above(const Tensor& rest, const Tensor& divisor) {
+  return logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(divisor, 0)));
+}
+
+/// Rounding a/b could reach the next integer; a - rest is divisible, so its quotient is within one
+/// ulp of the right one. Only the sign of a zero, and division by zero, are taken from a/b.
+Tensor floor_div_floats(const Tensor& a, const Tensor& b) {
+  Tensor rest = fmod(a, b);
+  Tensor quotient = round((a - rest) / b - cast(truncation_is_above(rest, b), a.dtype()));
+  Tensor by_division = a / b;
+  Tensor nonzero = where(equal(b, 0), by_division, quotient);
+  return where(equal(nonzero, 0), floor(by_division), nonzero);
+}
 
 /// A shift amount in the dtype of what is shifted. Casting could wrap a wide amount into range; -1
 /// is out of range in every dtype, so it stands for all that are.
@@ -112,25 +125,19 @@ Tensor divide(const Operand& lhs, const Operand& rhs) {
 }
 
 Tensor trunc_div(const Operand& lhs, const Operand& rhs) {
-  Tensor quotient = arithmetic("trunc_div", Op::kDiv, lhs, rhs);
-  return graph::is_float(quotient.dtype()) ? trunc(quotient) : quotient;
+  auto [a, b] = prepare("trunc_div", lhs, rhs);
+  refuse_bool("trunc_div", a);
+  if (graph::is_integer(a.dtype())) return build::apply(Op::kDiv, {a, b});
+  return cast(trunc(build::apply(Op::kDiv, {build::widen(a), build::widen(b)})), a.dtype());
 }
 
 Tensor floor_div(const Operand& lhs, const Operand& rhs) {
   auto [a, b] = prepare("floor_div", lhs, rhs);
   refuse_bool("floor_div", a);
   if (graph::is_unsigned(a.dtype())) return build::apply(Op::kDiv, {a, b});
-  Tensor rest = fmod(a, b);
-  Tensor correct = logical_and(not_equal(rest, 0), signs_differ(rest, b));
   if (graph::is_integer(a.dtype()))
-    return build::apply(Op::kDiv, {a, b}) + where(correct, Operand(-1), Operand(0));
-  // Rounding a/b could reach the next integer; a - rest is divisible, so this quotient is within
-  // one ulp of an integer.
-  Tensor exact = (a - rest) / b + where(correct, -1.0, 0.0);
-  Tensor quotient = round(exact);
-  Tensor by_division = a / b;  // keeps signed zeros, infinities and NaN
-  return where(logical_and(isfinite(by_division), not_equal(quotient, 0)), quotient,
-               floor(by_division));
+    return build::apply(Op::kDiv, {a, b}) - cast(truncation_is_above(fmod(a, b), b), a.dtype());
+  return cast(floor_div_floats(build::widen(a), build::widen(b)), a.dtype());
 }
 
 Tensor remainder(const Operand& lhs, const Operand& rhs) {
@@ -138,7 +145,7 @@ Tensor remainder(const Operand& lhs, const Operand& rhs) {
   refuse_bool("remainder", a);
   Tensor rest = build::apply(Op::kMod, {a, b});
   if (graph::is_unsigned(a.dtype())) return rest;
-  return where(logical_and(not_equal(rest, 0), signs_differ(rest, b)), rest + b, rest);
+  return where(truncation_is_above(rest, b), rest + b, rest);
 }
 
 Tensor fmod(const Operand& lhs, const Operand& rhs) {

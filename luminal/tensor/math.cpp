@@ -23,17 +23,20 @@ Tensor all_of(const Tensor& x, bool value) {
   return build::expand_to("fill", x.graph().constant(Scalar::of(boolean, value)), x.shape());
 }
 
-/// Kahan's form: the rounding error of exp(x) cancels against that of its logarithm.
+/// Kahan's form: the rounding error of exp(x) cancels against that of its logarithm. The ratio
+/// comes first, because (u - 1) * x overflows before the result does.
 Tensor expm1_wide(const Tensor& x) {
   Tensor u = exp(x);
-  Tensor corrected = (u - 1) * x / log(u);
+  Tensor corrected = (u - 1) * (x / log(u));
   Tensor at_ends = where(isinf(u), u, where(equal(u - 1, -1), -1.0, corrected));
   return where(equal(u, 1), x, at_ends);
 }
 
+/// The same the other way round: the rounding error of 1 + x cancels.
 Tensor log1p_wide(const Tensor& x) {
   Tensor u = x + 1;
-  return where(equal(u, 1), x, where(isinf(u), u, log(u) * x / (u - 1)));
+  Tensor of_sum = log(u);
+  return where(equal(u, 1), x, where(isinf(u), of_sum, of_sum * (x / (u - 1))));
 }
 
 Tensor sinh_wide(const Tensor& x) {

@@ -58,7 +58,8 @@ Tensor arg_extreme(const char* name, const Tensor& x, std::optional<int> axis, b
   Tensor first = min(where(hit, position, extent), k, axis && keepdims);
   if (!axis && keepdims)
     for (int i = 0; i < x.rank(); ++i) first = unsqueeze(first, 0);
-  return build::named(name, {flat}, {{"axis", static_cast<int64_t>(k)}}, first);
+  return build::named(name, {flat}, {{"axis", static_cast<int64_t>(k)}, {"keepdims", keepdims}},
+                      first);
 }
 
 }  // namespace

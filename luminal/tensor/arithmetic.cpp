@@ -264,7 +264,6 @@ Tensor operator-(const Tensor& x) {
   refuse_bool("negate", x);
   return build::apply(Op::kMul, {x, build::full_like(x, -1)});
 }
-Tensor operator!(const Tensor& x) { return logical_not(x); }
 Tensor operator~(const Tensor& x) { return bit_not(x); }
 
 Tensor operator+(const Tensor& lhs, const Operand& rhs) { return add(lhs, rhs); }

@@ -81,7 +81,6 @@ Tensor where(const Tensor& condition, const Operand& a, const Operand& b);
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value);
 
 Tensor operator-(const Tensor& x);
-Tensor operator!(const Tensor& x);
 Tensor operator~(const Tensor& x);
 
 // The operators take a tensor on one side at least, so that expressions of dims and numbers keep

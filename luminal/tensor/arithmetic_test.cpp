@@ -218,8 +218,17 @@ TEST(Arithmetic, LogicWorksOnTruthValues) {
   expect_values(logical_and(a, b), {0, 0, 0, 1});
   expect_values(logical_or(a, b), {0, 1, 1, 1});
   expect_values(logical_xor(a, b), {0, 1, 1, 0});
-  expect_values(!a, {1, 1, 0, 0});
+  expect_values(logical_not(a), {1, 1, 0, 0});
   expect_values(to_bool(vector(g, {-0.0, 1e-40}, f32)), {0, 1});
+}
+
+TEST(Arithmetic, TheExclamationMarkAsksWhetherThereIsATensor) {
+  Graph g;
+  Tensor x = vector(g, {0});
+  const size_t before = g.ir().size();
+  EXPECT_FALSE(!x);
+  EXPECT_TRUE(!Tensor());
+  EXPECT_EQ(g.ir().size(), before);
 }
 
 TEST(Arithmetic, BitsOfIntegersAndBool) {

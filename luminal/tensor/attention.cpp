@@ -17,11 +17,11 @@ namespace luminal {
 namespace {
 
 /// base^(-2i/d) for each pair, computed in f64 and rounded once.
-Tensor frequencies(const Graph& graph, int64_t d, double base) {
+Tensor frequencies(const Graph& graph, int64_t d, double base, DType dtype) {
   std::vector<double> values;
   for (int64_t i = 0; i < d / 2; ++i)
     values.push_back(std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(d)));
-  return graph.constant(Array::from<double>(f32, {d / 2}, values));
+  return graph.constant(Array::from<double>(dtype, {d / 2}, values));
 }
 
 /// The two halves of the last axis, or its even and odd elements.
@@ -81,6 +81,9 @@ Tensor apply_masks(const Tensor& scores, const Dim& kv_heads, const AttentionOpt
   Tensor result = scores;
   const double hidden = -std::numeric_limits<double>::infinity();
   if (options.mask) {
+    if (!graph::is_bool(options.mask.dtype()) && !graph::is_float(options.mask.dtype()))
+      throw UserError("attention", "the mask must be bool or a float, got {}; compare it with 0",
+                      options.mask.dtype());
     Tensor mask = grouped_mask(options.mask, kv_heads);
     result = graph::is_bool(mask.dtype()) ? where(mask, result, hidden)
                                           : result + cast(mask, result.dtype());
@@ -111,9 +114,9 @@ Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options
                     graph::to_string(positions.shape()), x.rank() - 2, graph::to_string(x.shape()));
   Tensor input = build::to_float(x);
   Tensor wide = build::widen(input);
-  Tensor angle = unsqueeze(cast(positions, f32) * options.scale, -1) *
-                 frequencies(x.graph(), *d, options.base);
-  Tensor c = cast(cos(angle), wide.dtype()), s = cast(sin(angle), wide.dtype());
+  Tensor angle = unsqueeze(cast(positions, wide.dtype()) * options.scale, -1) *
+                 frequencies(x.graph(), *d, options.base, wide.dtype());
+  Tensor c = cos(angle), s = sin(angle);
   auto [a, b] = pairs(wide, *d, options.interleaved);
   Tensor first = a * c - b * s, second = b * c + a * s;
   Tensor result = options.interleaved ? merge_dims(stack({first, second}, -1), -2, 2)

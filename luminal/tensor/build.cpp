@@ -120,13 +120,17 @@ Tensor scalar(const Tensor& like, const Value& value, DType dtype) {
       value.variant());
 }
 
-Tensor scalar_operand(std::string_view operation, const Tensor& tensor, const Value& value) {
-  const DType dtype = weak_promote(tensor.dtype(), value);
+void check_fits(std::string_view operation, const Value& value, DType dtype) {
   if (const auto* number = std::get_if<int64_t>(&value.variant());
       number && graph::is_integer(dtype) && Scalar::of(dtype, *number).as_int64() != *number)
     throw UserError(operation,
                     "{} does not fit {}, the tensor's dtype; cast the tensor to a wider one",
                     *number, dtype);
+}
+
+Tensor scalar_operand(std::string_view operation, const Tensor& tensor, const Value& value) {
+  const DType dtype = weak_promote(tensor.dtype(), value);
+  check_fits(operation, value, dtype);
   return scalar(tensor, value, dtype);
 }
 

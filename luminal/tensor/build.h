@@ -38,6 +38,8 @@ std::vector<Tensor> broadcast(std::string_view operation, std::vector<Tensor> op
 
 /// A number as a tensor of `like`'s graph, of dtype `dtype`, rank 0.
 Tensor scalar(const Tensor& like, const Value& value, DType dtype);
+/// Throws UserError naming `operation` if `value` is an integer that `dtype` cannot hold.
+void check_fits(std::string_view operation, const Value& value, DType dtype);
 /// A number as a tensor of the dtype that `tensor op value` computes in (see Value), rank 0. An
 /// integer that does not fit that dtype is a UserError naming `operation`.
 Tensor scalar_operand(std::string_view operation, const Tensor& tensor, const Value& value);

@@ -38,6 +38,7 @@ Tensor positions(const Graph& graph, int64_t count) { return arange(graph, count
 }  // namespace
 
 Tensor full(const Graph& graph, const Shape& shape, const Value& value, DType dtype) {
+  build::check_fits("full", value, dtype);
   Tensor scalar = std::visit(
       [&](const auto& number) -> Tensor {
         if constexpr (std::is_same_v<std::decay_t<decltype(number)>, Dim>)
@@ -55,7 +56,10 @@ Tensor zeros(const Graph& graph, const Shape& shape, DType dtype) {
 Tensor ones(const Graph& graph, const Shape& shape, DType dtype) {
   return full(graph, shape, 1, dtype);
 }
-Tensor full_like(const Tensor& like, const Value& value) { return build::full_like(like, value); }
+Tensor full_like(const Tensor& like, const Value& value) {
+  build::check_fits("full_like", value, like.dtype());
+  return build::full_like(like, value);
+}
 Tensor zeros_like(const Tensor& like) { return build::full_like(like, 0); }
 Tensor ones_like(const Tensor& like) { return build::full_like(like, 1); }
 
@@ -69,8 +73,11 @@ Tensor eye(const Graph& graph, const Dim& rows, std::optional<Dim> columns, int6
 Tensor iota(const Graph& graph, const Shape& shape,
             const std::function<Dim(std::span<const Dim> position)>& element, DType dtype) {
   std::vector<Dim> axes;
-  for (size_t k = 0; k < shape.size(); ++k)
+  for (size_t k = 0; k < shape.size(); ++k) {
+    if (symbolic::provably_less(shape[k], 0))
+      throw UserError("iota", "axis {} of shape {} is negative", k, graph::to_string(shape));
     axes.push_back(Dim::axis(static_cast<int64_t>(k), shape[k]));
+  }
   return add_iota(graph, dtype, shape, element(axes));
 }
 

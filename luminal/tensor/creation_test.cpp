@@ -91,10 +91,12 @@ TEST(Creation, ArangeOfFractionsRoundsOnce) {
   Tensor x = arange_fractions(g, 0, 1, 0.1);
   expect_type(x, "f32[10]");
   for (int k = 0; k < 10; ++k)
-    EXPECT_EQ(test::numbers(x)[static_cast<size_t>(k)], static_cast<double>(static_cast<float>(k * 0.1)));
+    EXPECT_EQ(test::numbers(x)[static_cast<size_t>(k)],
+              static_cast<double>(static_cast<float>(k * 0.1)));
   expect_values(arange_fractions(g, 1, 0, -0.25, f64), {1, 0.75, 0.5, 0.25});
   expect_values(arange_fractions(g, 1, 0, 1), {});
-  expect_error([&] { arange_fractions(g, 0, 1, 0); }, "arange: cannot go from 0 to 1 in steps of 0");
+  expect_error([&] { arange_fractions(g, 0, 1, 0); },
+               "arange: cannot go from 0 to 1 in steps of 0");
   expect_error([&] { arange_fractions(g, 0, INFINITY, 1); }, "arange: cannot go");
 }
 

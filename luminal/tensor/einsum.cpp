@@ -93,7 +93,10 @@ Equation parse(const std::string& equation, const std::vector<Tensor>& tensors) 
   Equation parsed;
   int widest = 0;
   for (size_t k = 0; k < parts.size(); ++k) {
-    const bool ellipsis = parts[k].find("...") != std::string::npos;
+    const size_t dots = parts[k].find("...");
+    const bool ellipsis = dots != std::string::npos;
+    if (ellipsis && parts[k].find("...", dots + 3) != std::string::npos)
+      fail(equation, fmt::format("operand {} has '...' twice", k));
     const int rest = tensors[k].rank() - letters_in(parts[k]);
     if (rest < 0 || (rest > 0 && !ellipsis))
       fail(equation, fmt::format("operand {} has {} axes, its labels '{}' do not fit", k,

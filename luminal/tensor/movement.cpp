@@ -323,6 +323,8 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<Dim>& extents, int 
   Dim begin = 0;
   std::vector<Tensor> pieces;
   for (const Dim& extent : extents) {
+    if (extent.bounds().lo < 0)
+      throw UserError("split", "the extent {} of a piece may be negative", extent);
     pieces.push_back(slice(x, k, {.begin = begin, .end = begin + extent}));
     begin = begin + extent;
   }
@@ -351,6 +353,22 @@ std::vector<Tensor> check_parts(const std::vector<Tensor>& tensors, int axis) {
   return parts;
 }
 
+/// The parts joined along the axis. Halves are joined first, so that an element passes through
+/// log(parts) choices instead of one per part.
+Tensor join(std::span<const Tensor> parts, int axis) {
+  if (parts.size() == 1) return parts[0];
+  const Tensor left = join(parts.first(parts.size() / 2), axis);
+  const Tensor right = join(parts.subspan(parts.size() / 2), axis);
+  const Dim border = left.dim(axis);
+  Shape shape = left.shape();
+  shape[at(axis)] = border + right.dim(axis);
+  const std::shared_ptr<GraphState>& state = left.state();
+  graph::NodeId in_left = state->graph.add_iota(
+      boolean, shape, symbolic::less(Dim::axis(axis, shape[at(axis)]), border));
+  return where(Tensor(state, state->graph.whole(in_left)), pad(left, axis, {0, right.dim(axis)}),
+               pad(right, axis, {border, 0}));
+}
+
 }  // namespace
 
 Tensor concat(const std::vector<Tensor>& tensors, int axis) {
@@ -358,24 +376,8 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis) {
   build::check_same_graph("concat", tensors);
   const int k = normalize_axis("concat", axis, tensors[0].rank());
   const std::vector<Tensor> parts = check_parts(tensors, k);
-  Shape shape = parts[0].shape();
-  shape[at(k)] = 0;
-  for (const Tensor& part : parts) shape[at(k)] = shape[at(k)] + part.dim(k);
-  // Each part is padded to the whole extent; from the last to the first, the positions before a
-  // part's end choose it.
-  Dim end = shape[at(k)] - parts.back().dim(k);
-  Tensor result = pad(parts.back(), k, {end, 0});
-  const std::shared_ptr<GraphState>& state = parts[0].state();
-  for (size_t p = parts.size() - 1; p-- > 0;) {
-    const Dim begin = end - parts[p].dim(k);
-    Tensor part = pad(parts[p], k, {begin, shape[at(k)] - end});
-    graph::NodeId before_end =
-        state->graph.add_iota(boolean, shape, symbolic::less(Dim::axis(k, shape[at(k)]), end));
-    result = where(Tensor(state, state->graph.whole(before_end)), part, result);
-    end = begin;
-  }
-  if (parts.size() == 1) return result;
-  return build::named("concat", parts, {{"axis", static_cast<int64_t>(k)}}, result);
+  if (parts.size() == 1) return parts[0];
+  return build::named("concat", parts, {{"axis", static_cast<int64_t>(k)}}, join(parts, k));
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {

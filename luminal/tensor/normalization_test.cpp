@@ -103,20 +103,27 @@ TEST(Normalization, LayerNormWithAndWithoutWeights) {
   Tensor y = layer_norm(x, weight, bias);
   expect_values(y, expected, 1e-13);
   expect_named(y, "layer_norm(axes=[1], bias=true, epsilon=1e-05, weight=true)", {x, weight, bias});
-  expect_named(layer_norm(x, weight), "layer_norm(axes=[1], bias=false, epsilon=1e-05, weight=true)",
-               {x, weight});
+  expect_named(layer_norm(x, weight),
+               "layer_norm(axes=[1], bias=false, epsilon=1e-05, weight=true)", {x, weight});
   expect_type(layer_norm(matrix(g, {1, 5}, {1, 2, 3, 4, 5}, f16), weight, bias), "f16[1, 5]");
-  expect_error([&] { layer_norm(x, vector(g, {1, 2})); },
-               "layer_norm: weight [2] does not match the last axes of [3, 5]");
-  expect_error([&] { layer_norm(vector(g, {1, 2}), matrix(g, {1, 2}, {1, 2})); },
-               "weight [1, 2] does not match");
+  expect_error(
+      [&] {
+        layer_norm(x, vector(g, {1, 2}));
+      },
+      "layer_norm: weight [2] does not match the last axes of [3, 5]");
+  expect_error(
+      [&] {
+        layer_norm(vector(g, {1, 2}), matrix(g, {1, 2}, {1, 2}));
+      },
+      "weight [1, 2] does not match");
 }
 
 TEST(Normalization, LayerNormOverSeveralAxes) {
   Graph g;
   Tensor x = matrix(g, {1, 2, 2}, {1, 2, 3, 4}, f64);
   const double scale = 1 / std::sqrt(1.25 + 1e-5);
-  expect_values(layer_norm(x, {1, 2}), {-1.5 * scale, -0.5 * scale, 0.5 * scale, 1.5 * scale}, 1e-14);
+  expect_values(layer_norm(x, {1, 2}), {-1.5 * scale, -0.5 * scale, 0.5 * scale, 1.5 * scale},
+                1e-14);
   Tensor weight = matrix(g, {2, 2}, {1, 0, 2, -1}, f64);
   expect_values(layer_norm(x, weight), {-1.5 * scale, 0, scale, -1.5 * scale}, 1e-14);
 }
@@ -167,8 +174,10 @@ TEST(Normalization, BatchNormUsesGivenStatistics) {
   Tensor weight = vector(g, {2, 1}), bias = vector(g, {0, 10});
   Tensor y = batch_norm(x, mean, variance, weight, bias, 0);
   expect_values(run(y), {1, 2, 2}, {0, 1, 10, 12});
-  expect_named(y, "batch_norm(bias=true, epsilon=0, weight=true)", {x, mean, variance, weight, bias});
-  expect_error([&] { batch_norm(x, vector(g, {1}), variance); }, "needs one value per channel, [2]");
+  expect_named(y, "batch_norm(bias=true, epsilon=0, weight=true)",
+               {x, mean, variance, weight, bias});
+  expect_error([&] { batch_norm(x, vector(g, {1}), variance); },
+               "needs one value per channel, [2]");
 }
 
 TEST(Normalization, NormalizeByAnyNorm) {

@@ -404,7 +404,10 @@ Tensor diagonal(const Tensor& x, int64_t offset, int axis_a, int axis_b) {
   if (a == b)
     throw UserError("diagonal", "needs two different axes of {}, got {} twice",
                     graph::to_string(x.shape()), a);
-  return build::with_view(x, view(x).diagonal(a, b, offset));
+  // Slicing clips, so that a diagonal beyond the corner is empty for symbolic extents too.
+  const Tensor from_corner =
+      offset >= 0 ? slice(x, b, {.begin = offset}) : slice(x, a, {.begin = -offset});
+  return build::with_view(x, view(from_corner).diagonal(a, b, 0));
 }
 
 Tensor contiguous(const Tensor& x) { return build::materialize(x); }

@@ -75,9 +75,11 @@ void check_extents(const std::string& name, const Shape& shape, const Array& arr
                    const DimValues& dims) {
   for (size_t k = 0; k < shape.size(); ++k) {
     const std::optional<int64_t> expected = with_known(shape[k], dims).constant_value();
-    if (expected && *expected != array.extents()[k])
-      throw UserError("run", "axis {} of input '{}' is {} = {}, but the data has {}", k, name,
-                      shape[k], *expected, array.extents()[k]);
+    if (!expected || *expected == array.extents()[k]) continue;
+    const std::string wanted = shape[k].is_constant() ? fmt::format("{}", *expected)
+                                                      : fmt::format("{} = {}", shape[k], *expected);
+    throw UserError("run", "axis {} of input '{}' is {}, but the data has {}", k, name, wanted,
+                    array.extents()[k]);
   }
 }
 

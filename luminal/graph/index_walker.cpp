@@ -53,7 +53,10 @@ IndexWalker::IndexWalker(const View& view, const DimBindings& dims, std::string 
       checked_(true),
       domain_(evaluate_shape(view.domain(), dims)),
       size_(element_count(domain_)) {
-  build(view.index(), view.conditions(), dims);
+  if (size_ == 0) return;
+  // The view knows that an index which divides by an extent of 0 is never read.
+  const View known = dims.empty() ? view : view.substitute(dims);
+  build(known.index(), known.conditions(), {});
 }
 
 IndexWalker::IndexWalker(const Expr& value, const Shape& shape, const DimBindings& dims)

@@ -1,6 +1,7 @@
 
 #include "luminal/graph/text.h"
 #include "luminal/graph/text_cursor.h"
+#include "luminal/graph/verify.h"
 #include "luminal/symbolic/text.h"
 
 namespace luminal::graph {
@@ -29,10 +30,14 @@ class Parser {
   Parser(std::string_view text, const CustomFunctions& functions)
       : cursor_(text), functions_(functions) {}
 
-  Graph run() {
+  /// Reads the text; verifies the graph after every line if asked to, so that the error names it.
+  Graph run(bool verify_each_line) {
     for (cursor_.skip_lines(); !cursor_.at_end(); cursor_.skip_lines()) {
+      const size_t begin = cursor_.next_position();
       statement();
       cursor_.expect_line_end();
+      if (!verify_each_line) continue;
+      for (const std::string& problem : problems(graph_)) cursor_.fail_at(begin, problem);
     }
     return std::move(graph_);
   }
@@ -458,7 +463,11 @@ class Parser {
 }  // namespace
 
 Graph parse_text(std::string_view text, const CustomFunctions& functions) {
-  return Parser(text, functions).run();
+  Graph graph = Parser(text, functions).run(false);
+  // Nodes are checked as they are added, but not whether a view reads past the end of its source.
+  // Only a graph that is broken pays for finding the line.
+  if (!problems(graph).empty()) return Parser(text, functions).run(true);
+  return graph;
 }
 
 }  // namespace luminal::graph

@@ -67,7 +67,7 @@ Tensor elu(const Tensor& x, double alpha) {
 
 Tensor hardswish(const Tensor& x) {
   return activation("hardswish", x, {},
-                    [](const Tensor& wide) { return wide * clip(wide + 3, 0, 6) / 6; });
+                    [](const Tensor& wide) { return wide * (clip(wide + 3, 0, 6) / 6); });
 }
 
 Tensor mish(const Tensor& x) {

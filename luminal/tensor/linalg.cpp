@@ -1,5 +1,8 @@
 #include "luminal/tensor/linalg.h"
 
+#include <algorithm>
+#include <array>
+
 #include "luminal/support/error.h"
 #include "luminal/tensor/arithmetic.h"
 #include "luminal/tensor/build.h"
@@ -27,6 +30,12 @@ Tensor multiply_rows(const Tensor& a, const Tensor& b) {
   return sum_of_products(both[0], both[1]);
 }
 
+/// The axes before the matrix.
+Shape leading_axes(const Tensor& x) {
+  const Shape& shape = x.shape();
+  return {shape.begin(), shape.end() - std::min<int>(x.rank(), 2)};
+}
+
 void check_matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 0 || b.rank() == 0)
     throw UserError("matmul", "operands need at least one axis, got {} x {}",
@@ -35,6 +44,13 @@ void check_matmul(const Tensor& a, const Tensor& b) {
   if (a.dim(-1) != inner)
     throw UserError("matmul", "inner dims differ: {} x {}", graph::to_string(a.shape()),
                     graph::to_string(b.shape()));
+  const std::array leading{leading_axes(a), leading_axes(b)};
+  try {
+    build::broadcast_shape("matmul", leading);
+  } catch (const UserError&) {
+    throw UserError("matmul", "leading axes do not broadcast: {} x {}", graph::to_string(a.shape()),
+                    graph::to_string(b.shape()));
+  }
 }
 
 void check_vector(std::string_view operation, const Tensor& x) {

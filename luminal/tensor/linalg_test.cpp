@@ -134,7 +134,11 @@ TEST(Matmul, Errors) {
   Tensor a = matrix(g, {2, 3}, {1, 2, 3, 4, 5, 6});
   expect_error([&] { matmul(a, a); }, "matmul: inner dims differ: [2, 3] x [2, 3]");
   expect_error([&] { matmul(a, g.constant(1.0)); }, "matmul: operands need at least one axis");
-  expect_error([&] { matmul(g.input("x", {2, 4, 3}), g.input("y", {3, 3, 4})); }, "matmul: shapes");
+  expect_error(
+      [&] {
+        matmul(g.input("x", {2, 4, 3}), g.input("y", {3, 3, 4}));
+      },
+      "matmul: leading axes do not broadcast");
   expect_error([&] { matmul(vector(g, {1}, boolean), vector(g, {1}, boolean)); },
                "matmul: is not defined for bool");
   expect_error(

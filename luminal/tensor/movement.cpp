@@ -394,8 +394,13 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis) {
 }
 
 Tensor unfold(const Tensor& x, int axis, const Dim& size, const Dim& stride, const Dim& dilation) {
-  return build::with_view(
-      x, view(x).window(normalize_axis("unfold", axis, x.rank()), size, stride, dilation));
+  const int k = normalize_axis("unfold", axis, x.rank());
+  const Dim reach = (size - 1) * dilation + 1;
+  if (symbolic::provably_less(x.dim(k), reach))
+    throw UserError("unfold",
+                    "a window over {} elements is larger than axis {} of {}; pad it first", reach,
+                    axis, graph::to_string(x.shape()));
+  return build::with_view(x, view(x).window(k, size, stride, dilation));
 }
 
 Tensor diagonal(const Tensor& x, int64_t offset, int axis_a, int axis_b) {

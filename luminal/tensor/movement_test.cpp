@@ -403,7 +403,7 @@ TEST(Movement, UnfoldMakesWindows) {
   expect_values(run(unfold(x, 0, 3)), {3, 3}, {0, 1, 2, 1, 2, 3, 2, 3, 4});
   expect_values(run(unfold(x, 0, 2, 2)), {2, 2}, {0, 1, 2, 3});
   expect_values(run(unfold(x, 0, 2, 1, 3)), {2, 2}, {0, 3, 1, 4});
-  expect_error([&] { unfold(x, 0, 6); }, "a window of 6 elements 1 apart reaches over 6");
+  expect_error([&] { unfold(x, 0, 6); }, "unfold: a window over 6 elements is larger than axis 0");
   expect_error([&] { unfold(x, 0, 2, 0); }, "stride of axis 0 is 0");
   Tensor y = unfold(g.input("x", {g.dim("n")}), 0, 2);
   expect_values(run(y, x_of({3})), {2, 2}, {0, 1, 1, 2});

@@ -44,7 +44,7 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 
 /// A [channels] vector as it meets axis 1 of x; checks its extent.
 Tensor per_channel(std::string_view operation, const Tensor& x, const Tensor& vector) {
-  if (!vector) return vector;
+  if (!static_cast<bool>(vector)) return vector;  // !vector would be the elementwise not
   if (vector.rank() != 1 || vector.dim(0) != x.dim(1))
     throw UserError(operation, "needs one value per channel, [{}], got shape {}", x.dim(1),
                     graph::to_string(vector.shape()));

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 
 from .case_writer import ALL, DTYPES, EQUAL, FLOATS, INTEGERS, NUMBERS, Family, ulps
@@ -33,6 +34,18 @@ def flat_pairs(dtype: str, keep):
     return [torch.tensor(side, dtype=values.dtype) for side in zip(*pairs)]
 
 
+def exact_fmod(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """C's fmod, which is always exact; PyTorch's vector code gives NaN where the quotient is huge."""
+    with np.errstate(invalid="ignore"):
+        return torch.from_numpy(np.fmod(a.double().numpy(), b.double().numpy())).to(a.dtype)
+
+
+def exact_remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """PyTorch's definition on top of it: the sign of the divisor, rounded once where the divisor is added."""
+    rest = exact_fmod(a, b)
+    return torch.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+
+
 def add_broadcasts(family: Family) -> None:
     for seed, (left, right) in enumerate(BROADCASTS):
         for dtype in ["f32", "i32"]:
@@ -53,13 +66,13 @@ def add_arithmetic(family: Family) -> None:
     for dtype in FLOATS:
         a, b = all_pairs(dtype)
         family.add("div", [a, b], torch.div(a, b))
-        family.add("fmod", [a, b], torch.fmod(a, b))
-        family.add("remainder", [a, b], torch.remainder(a, b), EQUAL)
+        family.add("fmod", [a, b], exact_fmod(a, b))
+        family.add("remainder", [a, b], exact_remainder(a, b), EQUAL)
         family.add("pow", [a, b], truth(torch.pow, a, b), ulps(1))
         x, y = randoms(dtype, (31,), seed=5, scale=10), randoms(dtype, (31,), seed=6)
         family.add("div", [x, y], x / y)
-        family.add("fmod", [x, y], torch.fmod(x, y))
-        family.add("remainder", [x, y], torch.remainder(x, y), EQUAL)
+        family.add("fmod", [x, y], exact_fmod(x, y))
+        family.add("remainder", [x, y], exact_remainder(x, y), EQUAL)
         family.add("pow", [x.abs(), y], truth(torch.pow, x.abs(), y), ulps(2))
         add_floor_division(family, dtype, x, y)
 
@@ -149,8 +162,6 @@ def add_clip(family: Family) -> None:
         x = short_edges(dtype)
         low, high = (-1.5, 2.25) if is_float(dtype) else (1, 5)
         family.add("clip", [x], torch.clamp(x, low, high), min=low, max=high)
-        family.add("clip", [x], torch.clamp(x, min=low), min=low)
-        family.add("clip", [x], torch.clamp(x, max=high), max=high)
         family.add("clip", [x], torch.clamp(x, high, low), min=high, max=low)  # crossed bounds: the upper wins
 
 

@@ -20,10 +20,18 @@ def add_gathers(family: Family) -> None:
         x = randoms(dtype, (4, 5, 3), seed=700 + seed)
         for axis, shape in [(0, (2, 5, 3)), (1, (4, 7, 3)), (2, (4, 5, 1)), (-1, (4, 5, 4)), (1, (4, 0, 3))]:
             index = indices(shape, x.shape[axis], seed)
-            family.add("take_along", [x, index], torch.gather(x, axis, index), axis=axis)
+            family.add("take_along", [x, index], torch.take_along_dim(x, index, axis), axis=axis)
+        for axis, shape in [(0, (2, 3, 1)), (1, (4, 7, 2)), (-1, (1, 5, 6)), (2, (0, 5, 2))]:
+            index = indices(shape, x.shape[axis], seed)
+            family.add("gather", [x, index], torch.gather(x, axis, index), axis=axis)
+        for axis, shape in [(0, (2, 1, 3)), (1, (1, 4, 1))]:
+            index = indices(shape, x.shape[axis], seed)
+            family.add("take_along", [x, index], torch.take_along_dim(x, index, axis), axis=axis)
         for axis, count in [(0, 6), (1, 2), (2, 1), (-2, 3), (0, 0)]:
             index = indices((count,), x.shape[axis], seed + 1, "i32" if seed % 2 else "i64")
             family.add("index_select", [x, index], torch.index_select(x, axis, index), axis=axis)
+        index = indices((2, 3), 5, seed + 1)
+        family.add("index_select", [x, index], x[:, index], axis=1)
         table = randoms(dtype, (7, 3), seed=720 + seed)
         for shape in [(5,), (2, 3), (), (0,), (1, 2, 1, 2)]:
             index = indices(shape, 7, seed + 2)
@@ -54,7 +62,18 @@ def add_scatters(family: Family) -> None:
                 if dtype in ("f16", "bf16") and mode in ("add", "mul"):
                     tolerance = close(dtype, 32)  # the order and width of the accumulation are free here
                 family.add("scatter", [x, repeated, updates], expected, tolerance, axis=axis, mode=mode)
+        add_index_put(family, dtype, seed)
         add_scatter_nd(family, dtype, seed)
+
+
+def add_index_put(family: Family, dtype: str, seed: int) -> None:
+    x = randoms(dtype, (4, 5, 2), seed=775 + seed)
+    for axis, index in [(0, torch.tensor([2, 0])), (1, torch.tensor([4, 1, 3])), (-1, torch.tensor([1]))]:
+        shape = list(x.shape)
+        shape[axis] = index.numel()
+        updates = randoms(dtype, shape, seed=776 + seed)
+        family.add("index_put", [x, index, updates], x.index_copy(axis, index, updates), axis=axis, mode="set")
+        family.add("index_put", [x, index, updates], x.index_add(axis, index, updates), axis=axis, mode="add")
 
 
 def add_scatter_nd(family: Family, dtype: str, seed: int) -> None:

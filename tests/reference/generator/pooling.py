@@ -39,8 +39,12 @@ def add_convolution_cases(family: Family) -> None:
             expected = CONVOLVE[rank](wide(x), wide(weight), None, stride, padding, dilation, groups)
             length = math.prod(weight_shape[1:])
             tolerance = close(dtype, 4 + length, 2) if dtype in FLOATS else EXACT
-            family.add("conv", [x, weight], expected.to(x.dtype), tolerance,
-                       stride=stride, padding=padding, dilation=dilation, groups=groups)
+            attributes = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+            family.add("conv", [x, weight], expected.to(x.dtype), tolerance, **attributes)
+            if seed % 2 == 0 and dtype in FLOATS:
+                bias = randoms(dtype, weight_shape[:1], seed=450 + seed)
+                shifted = expected + bias.double().reshape(-1, *[1] * rank)
+                family.add("conv", [x, weight, bias], shifted.to(x.dtype), tolerance, **attributes)
 
 
 def add_pooling_cases(family: Family) -> None:
@@ -49,8 +53,15 @@ def add_pooling_cases(family: Family) -> None:
             x = randoms(dtype, shape, seed=500 + seed)
             average = AVERAGE[len(kernel)](x.double(), kernel, stride, padding).to(x.dtype)
             family.add("avg_pool", [x], average, close(dtype, 8, 0.5), kernel=kernel, stride=stride, padding=padding)
+            if any(padding):
+                average = AVERAGE[len(kernel)](x.double(), kernel, stride, padding, count_include_pad=False).to(x.dtype)
+                family.add("avg_pool", [x], average, close(dtype, 8, 0.5), kernel=kernel, stride=stride, padding=padding,
+                           count_padding=False)
             maximum = MAXIMUM[len(kernel)](x.double(), kernel, stride, padding).to(x.dtype)
             family.add("max_pool", [x], maximum, kernel=kernel, stride=stride, padding=padding)
+    x = randoms("f32", (1, 2, 9, 8), seed=519)
+    family.add("max_pool", [x], F.max_pool2d(x, [3, 2], [2, 1], [1, 0], [2, 3]), kernel=[3, 2], stride=[2, 1], padding=[1, 0],
+               dilation=[2, 3])
     below_zero = -randoms("f32", (1, 1, 6), seed=520).abs() - 1  # padding must not count as 0
     family.add("max_pool", [below_zero], F.max_pool1d(below_zero, 3, 2, 1), kernel=[3], stride=[2], padding=[1])
     nan = torch.tensor([[[1.0, math.nan, -math.inf, -math.inf, math.inf, 2.0]]])

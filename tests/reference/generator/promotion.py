@@ -46,7 +46,8 @@ def add_scalars(family: Family) -> None:
                 family.add(op, [a], function(a, scalar), scalar=scalar)
             if dtype in FLOATS:
                 family.add("div_scalar", [a], a / scalar, scalar=scalar)
-                family.add("scalar_div", [a], scalar / a, scalar=scalar)
+                # torch computes 1.5 / a as 1.5 * (1 / a), which rounds twice.
+                family.add("scalar_div", [a], torch.full_like(a, scalar) / a, scalar=scalar)
             if dtype != "bool":
                 family.add("scalar_sub", [a], scalar - a, scalar=scalar)
                 family.add("remainder_scalar", [a], torch.remainder(a, scalar), "equal", scalar=scalar)

@@ -1,0 +1,21 @@
+// Random data of every dtype: ordinary values, and the special ones that break wrong rewrites (NaN,
+// infinities, zeros of both signs, denormals, ends of ranges).
+#pragma once
+
+#include "luminal/graph/array.h"
+#include "luminal/graph/scalar.h"
+#include "random.h"
+
+namespace luminal::fuzz {
+
+/// One value.
+graph::Scalar random_scalar(Random& random, graph::DType dtype);
+/// Data of these extents.
+graph::Array random_array(Random& random, graph::DType dtype, const graph::Extents& extents);
+/// Any dtype.
+graph::DType random_dtype(Random& random);
+
+/// The same dtype, extents and values: bits must agree, but any NaN matches any NaN.
+bool same_values(const graph::Array& a, const graph::Array& b);
+
+}  // namespace luminal::fuzz

@@ -1,6 +1,7 @@
 // Tests only: tensors from literal numbers, a value of a graph computed by the interpreter, and
-// comparisons that say what was expected where. Every run checks the graph with the verifier first,
-// so every test of an op is also a test that it builds a well-formed graph.
+// comparisons that say what was expected where. Every run checks the graph with the verifier first
+// and computes it again after the passes of compile(), so every test of an op is also a test that
+// it builds a well-formed graph and that simplifying it changes nothing.
 #pragma once
 
 #include <cstdint>

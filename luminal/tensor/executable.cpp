@@ -119,7 +119,10 @@ void Executable::set_loader(const Tensor& input, std::function<Array()> loader) 
 }
 
 void Executable::set_dim(const std::string& name, int64_t value) {
-  const auto& dims = state_->graph.dims();
+  // The program's dims are those of the views of outputs too; passes may have removed others that
+  // the user wrote.
+  auto dims = program_->graph().dims();
+  dims.insert(state_->graph.dims().begin(), state_->graph.dims().end());
   auto found = dims.find(name);
   if (found == dims.end()) throw UserError("set_dim", "the graph has no dim '{}'", name);
   if (!found->second.contains(value))

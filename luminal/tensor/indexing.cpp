@@ -91,6 +91,7 @@ Tensor linear_positions(std::string_view operation, const Tensor& x, const Tenso
     throw UserError(operation, "the last axis of index {} must hold 1 to {} coordinates into {}",
                     graph::to_string(index.shape()), x.rank(), graph::to_string(x.shape()));
   Tensor wide = cast(index, i64);
+  if (*count == 1) return select(wide, -1, 0);  // the gather itself checks one coordinate
   Tensor linear, valid;
   for (int k = 0; k < *count; ++k) {
     Tensor coordinate = select(wide, -1, k);

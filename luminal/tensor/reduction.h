@@ -49,7 +49,8 @@ Tensor norm(const Tensor& x, double p = 2.0, const Axes& axes = {}, bool keepdim
 /// log(sum(exp(x))) without overflow.
 Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 /// Position of the largest (smallest) element along an axis, the first one on ties, as i64. NaN
-/// counts as largest and smallest. Without an axis: the position in the flattened tensor.
+/// counts as largest and smallest. Without an axis: the position in the flattened tensor. Over
+/// a symbolic axis that is empty in a run it is the largest i64.
 Tensor argmax(const Tensor& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
 Tensor argmin(const Tensor& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
 

@@ -44,7 +44,7 @@ Expr choose_pivot(const std::vector<Expr>& members) {
 
 // The factors of c * M * min(...) beside the minimum, if they are proved non-negative.
 std::optional<Monomial> scale_of_minimum(const Term& term, const Node* minimum) {
-  const auto scale = divide(term.monomial, Monomial{Factor{minimum, 1}});
+  auto scale = divide(term.monomial, Monomial{Factor{minimum, 1}});
   if (!scale || term.coefficient < 0) return std::nullopt;
   for (const Factor& factor : *scale) {
     if (factor.atom == minimum || Expr(factor.atom).bounds().lo < 0) return std::nullopt;

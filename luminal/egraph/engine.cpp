@@ -22,23 +22,24 @@ StagedWrites& Engine::staged(FunctionId function) {
   return writes;
 }
 
-uint32_t Engine::find_pending(const StagedWrites& writes, uint32_t num_keys, uint32_t num_columns,
-                              std::span<const Value> keys) const {
-  if (writes.pending.empty()) return kNone;
+uint32_t Engine::find_pending(FunctionId function, const Value* keys, uint32_t hash) const {
+  if (function >= staged_.size() || staged_[function].pending.empty()) return kNone;
+  const StagedWrites& writes = staged_[function];
+  const Table& table = db_.functions[function].table;
   const size_t mask = writes.pending.size() - 1;
-  for (size_t at = hash_words(keys.data(), num_keys) & mask;; at = (at + 1) & mask) {
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
     if (writes.pending[at] == 0) return kNone;
     const uint32_t row = writes.pending[at] - 1;
-    if (std::equal(keys.begin(), keys.begin() + num_keys, &writes.rows[size_t{row} * num_columns]))
+    if (writes.hashes[row] == hash &&
+        std::equal(keys, keys + table.num_keys(), &writes.rows[size_t{row} * table.num_columns()]))
       return row;
   }
 }
 
-void Engine::add_pending(StagedWrites& writes, uint32_t num_keys, uint32_t num_columns,
-                         uint32_t row) {
+void Engine::add_pending(StagedWrites& writes, uint32_t row) {
   const auto put = [&](uint32_t r) {
     const size_t mask = writes.pending.size() - 1;
-    size_t at = hash_words(&writes.rows[size_t{r} * num_columns], num_keys) & mask;
+    size_t at = writes.hashes[r] & mask;
     while (writes.pending[at] != 0) at = (at + 1) & mask;
     writes.pending[at] = r + 1;
   };
@@ -51,31 +52,34 @@ void Engine::add_pending(StagedWrites& writes, uint32_t num_keys, uint32_t num_c
   put(row);
 }
 
-void Engine::stage_row(FunctionId function, std::span<const Value> row, bool subsumed) {
+void Engine::stage(FunctionId function, const Value* keys, Value value, bool subsumed,
+                   uint32_t hash) {
   StagedWrites& writes = staged(function);
-  const auto index = static_cast<uint32_t>(writes.subsumed.size());
-  writes.rows.insert(writes.rows.end(), row.begin(), row.end());
-  writes.subsumed.push_back(subsumed ? 1 : 0);
-  if (db_.origins.enabled) writes.origins.push_back(origin_);
   const Function& info = db_.functions[function];
-  if (!info.is_function())
-    add_pending(writes, info.table.num_keys(), info.table.num_columns(), index);
+  const auto index = static_cast<uint32_t>(writes.subsumed.size());
+  writes.rows.insert(writes.rows.end(), keys, keys + info.table.num_keys());
+  writes.rows.push_back(value);
+  writes.subsumed.push_back(subsumed ? 1 : 0);
+  writes.hashes.push_back(hash);
+  if (db_.origins.enabled) writes.origins.push_back(origin_);
+  if (!info.is_function()) add_pending(writes, index);
+}
+
+void Engine::stage_row(FunctionId function, std::span<const Value> row, bool subsumed) {
+  stage(function, row.data(), row.back(), subsumed, db_.functions[function].table.hash(row.data()));
 }
 
 Value Engine::stage_constructor(FunctionId function, std::span<const Value> keys) {
   const Table& table = db_.functions[function].table;
-  const uint32_t row = table.find(keys.data());
+  const uint32_t hash = table.hash(keys.data());
+  const uint32_t row = table.find(keys.data(), hash);
   if (row != kNone) return table.value(row);
-  if (function < staged_.size()) {
-    const StagedWrites& writes = staged_[function];
-    const uint32_t pending = find_pending(writes, table.num_keys(), table.num_columns(), keys);
-    if (pending != kNone)
-      return writes.rows[size_t{pending} * table.num_columns() + table.num_keys()];
-  }
-  std::vector<Value> cells(keys.begin(), keys.end());
-  cells.push_back(db_.ids.make());
-  stage_row(function, cells, false);
-  return cells.back();
+  const uint32_t pending = find_pending(function, keys.data(), hash);
+  if (pending != kNone)
+    return staged_[function].rows[size_t{pending} * table.num_columns() + table.num_keys()];
+  const Value id = db_.ids.make();
+  stage(function, keys.data(), id, false, hash);
+  return id;
 }
 
 void Engine::stage_delete(FunctionId function, std::span<const Value> keys) {
@@ -84,10 +88,19 @@ void Engine::stage_delete(FunctionId function, std::span<const Value> keys) {
   ++writes.num_deletes;
 }
 
-void Engine::subsume(FunctionId function, std::span<const Value> keys) {
-  std::vector<Value> cells(keys.begin(), keys.end());
-  cells.push_back(stage_constructor(function, keys));
-  stage_row(function, cells, true);
+/// Returns whether the program goes on. As in the original, subsuming a row that is not in the
+/// database ends the match: the row is written already subsumed, unless the same batch wrote it.
+bool Engine::subsume(FunctionId function, std::span<const Value> keys) {
+  const Table& table = db_.functions[function].table;
+  const uint32_t hash = table.hash(keys.data());
+  const uint32_t row = table.find(keys.data(), hash);
+  if (row != kNone) {
+    stage(function, keys.data(), table.value(row), true, hash);
+    return true;
+  }
+  if (find_pending(function, keys.data(), hash) == kNone)
+    stage(function, keys.data(), db_.ids.make(), true, hash);
+  return false;
 }
 
 void Engine::join(Value a, Value b) { unions_.push_back({a, b}); }
@@ -113,6 +126,7 @@ Value Engine::call(const FunctionTarget& target, std::span<const Value> args) {
   return predicate ? kUnitValue : function.table.value(row);
 }
 
+/// The instruction's value; kNoValue ends the program early.
 Value Engine::run_instruction(const Program& program, size_t index, std::span<const Value> args) {
   using Op = Instruction::Op;
   const Instruction& step = program.code[index];
@@ -142,12 +156,24 @@ Value Engine::run_instruction(const Program& program, size_t index, std::span<co
       stage_delete(step.target, args);
       return kUnitValue;
     case Op::kSubsume:
-      subsume(step.target, args);
-      return kUnitValue;
+      return subsume(step.target, args) ? kUnitValue : kNoValue;
     case Op::kPanic:
       throw ProgramError(ProgramError::Kind::kRun, "Panic: " + program.messages[step.target]);
   }
   return kNoValue;
+}
+
+void Engine::prefetch(const Program& program, std::span<const Value> inputs) const {
+  constexpr uint32_t kMaxKeys = 8;
+  if (program.code.empty()) return;
+  const Instruction& step = program.code[0];
+  if (step.op != Instruction::Op::kLookupOrInsert || step.count > kMaxKeys) return;
+  Value keys[kMaxKeys];
+  for (uint32_t a = 0; a < step.count; ++a) {
+    const Term& term = program.terms[step.first + a];
+    keys[a] = term.is_constant ? term.word : inputs[term.word];
+  }
+  db_.functions[step.target].table.prefetch(keys);
 }
 
 void Engine::execute(const Program& program, std::span<const Value> inputs) {
@@ -161,6 +187,7 @@ void Engine::execute(const Program& program, std::span<const Value> inputs) {
       args_[a] = term.is_constant ? term.word : slots_[term.word];
     }
     const Value result = run_instruction(program, i, args_);
+    if (result == kNoValue) return;
     slots_[step.result] = result;
   }
 }

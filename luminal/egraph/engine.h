@@ -16,6 +16,7 @@ namespace luminal::egraph {
 struct StagedWrites {
   std::vector<Value> rows;        // whole rows, one after the other
   std::vector<uint8_t> subsumed;  // one flag per row
+  std::vector<uint32_t> hashes;   // one hash of the keys per row
   std::vector<uint32_t> origins;  // one match per row, if origins are recorded
   std::vector<Value> deletes;     // keys
   uint32_t num_deletes = 0;
@@ -32,6 +33,8 @@ class Engine : public Evaluator {
   /// Runs a program with its first slots given. Throws ProgramError (run) when a lookup or
   /// primitive has no value or a panic is reached; what was staged before stays staged.
   void execute(const Program& program, std::span<const Value> inputs);
+  /// Starts to fetch what the first instruction will look up, for a match that runs soon.
+  void prefetch(const Program& program, std::span<const Value> inputs) const;
   /// The value of a term after execute.
   Value value_after(const Term& term) const {
     return term.is_constant ? term.word : slots_[term.word];
@@ -67,14 +70,15 @@ class Engine : public Evaluator {
 
  private:
   StagedWrites& staged(FunctionId function);
-  uint32_t find_pending(const StagedWrites& writes, uint32_t num_keys, uint32_t num_columns,
-                        std::span<const Value> keys) const;
-  void add_pending(StagedWrites& writes, uint32_t num_keys, uint32_t num_columns, uint32_t row);
-  void subsume(FunctionId function, std::span<const Value> keys);
+  uint32_t find_pending(FunctionId function, const Value* keys, uint32_t hash) const;
+  static void add_pending(StagedWrites& writes, uint32_t row);
+  /// Appends `keys` and `value` to the staged rows.
+  void stage(FunctionId function, const Value* keys, Value value, bool subsumed, uint32_t hash);
+  bool subsume(FunctionId function, std::span<const Value> keys);
   Value run_instruction(const Program& program, size_t index, std::span<const Value> args);
 
   bool merge_table(FunctionId function);
-  bool insert(FunctionId function, Value* row, bool subsumed, uint32_t origin);
+  bool insert(FunctionId function, Value* row, bool subsumed, uint32_t origin, uint32_t hash);
   bool merged_value(Function& function, Value old_value, Value new_value, Value& result);
   void record_origin(FunctionId function, uint32_t row, uint32_t origin);
   void rebuild_table(FunctionId function, std::span<const Value> displaced);

@@ -35,6 +35,8 @@ struct Function {
   /// Slots 0 and 1 are old and new; the result is in `merge_result`.
   std::shared_ptr<const Program> merge_program;
   Term merge_result;
+  /// The merge is a call of a table: such a merge of two equal values is that value.
+  bool merge_is_table_call = false;
   std::string merge_text;
   bool has_ids = false;  // some column can be displaced
   Table table{0};

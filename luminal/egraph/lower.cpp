@@ -356,10 +356,26 @@ class ProgramBuilder {
   Program program_;
 };
 
-void mark_needed(const Program& program, Query& query) {
+/// Finds the slots of the query that the program reads and renumbers the program's slots so that
+/// these come first: a match is then just their values.
+void connect(Query& query, Program& program) {
   query.needed.assign(query.num_slots, false);
   for (const Term& term : program.terms)
     if (!term.is_constant && term.word < query.num_slots) query.needed[term.word] = true;
+  std::vector<uint32_t> position(query.num_slots, kNone);
+  for (uint32_t slot = 0; slot < query.num_slots; ++slot) {
+    if (!query.needed[slot]) continue;
+    position[slot] = static_cast<uint32_t>(query.outputs.size());
+    query.outputs.push_back(slot);
+  }
+  const auto shift = [&](uint32_t slot) {
+    if (slot < query.num_slots) return position[slot];
+    return slot - query.num_slots + static_cast<uint32_t>(query.outputs.size());
+  };
+  for (Term& term : program.terms)
+    if (!term.is_constant) term.word = shift(term.word);
+  for (Instruction& step : program.code) step.result = shift(step.result);
+  program.num_slots = shift(program.num_slots);
 }
 
 }  // namespace
@@ -388,7 +404,7 @@ void lower_rule(Database& db, const TypedRule& typed, GlobalUse globals, Query& 
       if (atom.function == function) compiler.global_terms[global] = atom.terms[0];
   for (const TypedAction& action : typed.actions) compiler.compile(action);
   program = compiler.take();
-  mark_needed(program, query);
+  connect(query, program);
 }
 
 Query lower_query(Database& db, const TypedRule& typed) {
@@ -419,6 +435,7 @@ void lower_merge(Database& db, const TypedRule& typed, Function& function) {
   variables[1] = Term::slot(1);
   ProgramBuilder compiler(db, std::move(variables), 2);
   function.merge_result = compiler.compile(typed.actions[0].lhs);
+  function.merge_is_table_call = typed.actions[0].lhs.kind == TypedExpr::Kind::kFunction;
   function.merge_program = std::make_shared<const Program>(compiler.take());
 }
 

@@ -13,7 +13,11 @@ constexpr uint32_t kLongScan = 16;
 }  // namespace
 
 QueryPlan::QueryPlan(const Query& of)
-    : query(&of), in_atoms(of.num_slots), in_primitives(of.num_slots), shared(of.needed) {
+    : query(&of),
+      in_atoms(of.num_slots),
+      in_primitives(of.num_slots),
+      joined(of.num_slots, false),
+      shared(of.needed) {
   shared.resize(of.num_slots, false);
   std::vector<uint32_t> uses(of.num_slots, 0);
   for (uint32_t a = 0; a < of.atoms.size(); ++a) {
@@ -33,7 +37,7 @@ QueryPlan::QueryPlan(const Query& of)
     if (!of.primitives[p].output.is_constant) ++uses[of.primitives[p].output.word];
   }
   for (uint32_t s = 0; s < of.num_slots; ++s)
-    if (uses[s] > 1) shared[s] = true;
+    if (uses[s] > 1) shared[s] = joined[s] = true;
 }
 
 Matcher::Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes)
@@ -65,6 +69,7 @@ bool Matcher::start(std::span<const std::pair<uint32_t, Value>> given) {
   unbound_keys_.assign(query_.atoms.size(), 0);
   unbound_inputs_.assign(query_.primitives.size(), 0);
   trail_.clear();
+  steps_.clear();
   bound_.clear();
   settled_ = narrowed_ = 0;
   num_done_ = 0;
@@ -233,54 +238,99 @@ std::span<const uint32_t> Matcher::candidates(uint32_t atom) {
   return clip(atom, rows.index(columns_).rows(hash));
 }
 
-bool Matcher::has_open_slot(uint32_t atom) const {
-  for (const Term& term : query_.atoms[atom].terms)
-    if (!term.is_constant && slots_[term.word] == kNoValue && plan_.shared[term.word]) return true;
-  return false;
+bool Matcher::plan_columns(uint32_t atom) {
+  using Do = ColumnStep::Do;
+  const auto& terms = query_.atoms[atom].terms;
+  const size_t first = steps_.size();
+  bool open = false;
+  for (uint32_t c = 0; c < terms.size(); ++c) {
+    const Value known = value_of(terms[c]);
+    if (known != kNoValue) {
+      steps_.push_back({Do::kCompare, c, known});
+      continue;
+    }
+    const uint32_t slot = terms[c].word;
+    if (!plan_.shared[slot]) continue;
+    const auto same = [&](const ColumnStep& step) {
+      return step.what == Do::kBind && step.word == slot;
+    };
+    const auto earlier =
+        std::find_if(steps_.begin() + static_cast<ptrdiff_t>(first), steps_.end(), same);
+    if (earlier != steps_.end()) {
+      steps_.push_back({Do::kRepeat, c, earlier->column});
+    } else {
+      steps_.push_back({plan_.joined[slot] ? Do::kBind : Do::kStore, c, slot});
+      open = true;
+    }
+  }
+  // Comparisons first: a row that fails must not have bound anything.
+  std::stable_partition(
+      steps_.begin() + static_cast<ptrdiff_t>(first), steps_.end(),
+      [](const ColumnStep& step) { return step.what == Do::kCompare || step.what == Do::kRepeat; });
+  return open;
 }
 
-bool Matcher::match_row(uint32_t atom, const Value* cells) {
-  const auto& terms = query_.atoms[atom].terms;
-  for (size_t c = 0; c < terms.size(); ++c) {
-    const Value known = value_of(terms[c]);
-    if (known == cells[c]) continue;
-    if (known != kNoValue) return false;
-    if (plan_.shared[terms[c].word]) bind(terms[c].word, cells[c]);
+bool Matcher::match_row(std::span<const ColumnStep> steps, const Value* cells) {
+  using Do = ColumnStep::Do;
+  for (const ColumnStep& step : steps) {
+    const Value cell = cells[step.column];
+    switch (step.what) {
+      case Do::kCompare:
+        if (cell != step.word) return false;
+        break;
+      case Do::kRepeat:
+        if (cell != cells[step.word]) return false;
+        break;
+      case Do::kBind:
+        slots_[step.word] = cell;
+        bound_.push_back(step.word);
+        break;
+      case Do::kStore:  // occurs nowhere else: nothing to propagate, nothing to undo
+        slots_[step.word] = cell;
+        break;
+    }
   }
   return true;
+}
+
+/// Tries one row; returns false to stop the whole search.
+bool Matcher::visit_row(uint32_t atom, size_t first_step, bool last, const Value* cells,
+                        bool& found) {
+  ++rows_visited_;
+  const size_t slots = bound_.size();
+  const std::span<const ColumnStep> steps(steps_.data() + first_step, steps_.size() - first_step);
+  if (!match_row(steps, cells)) return true;
+  found = true;
+  if (last && bound_.size() == slots) return (*on_match_)(slots_);
+  const size_t changes = trail_.size();
+  finish_atom(atom);
+  const bool go_on = !propagate() || search();
+  undo(slots, changes);
+  return go_on;
 }
 
 bool Matcher::try_rows(uint32_t atom) {
   Table& rows = table(atom);
-  const bool one_is_enough = !has_open_slot(atom);
+  const size_t first_step = steps_.size();
+  const bool open = plan_columns(atom);
+  const bool last = num_done_ + 1 == atoms_.size();
   bool found = false;
-  const auto visit = [&](uint32_t row) {
-    if (!usable(rows, row)) return true;
-    ++rows_visited_;
-    const size_t slots = bound_.size(), changes = trail_.size();
-    bool go_on = true;
-    if (match_row(atom, rows.row(row))) {
-      found = true;
-      finish_atom(atom);
-      if (propagate()) go_on = search();
-    }
-    undo(slots, changes);
-    return go_on;
-  };
+  bool go_on = true;
   if (atoms_[atom].best_column == kNone) {
     const uint32_t end = std::min(ranges_[atom].end, rows.end_row());
-    for (uint32_t row = ranges_[atom].first; row < end; ++row) {
-      if (!visit(row)) return false;
-      if (found && one_is_enough) break;
-    }
+    for (uint32_t row = ranges_[atom].first; row < end && go_on && (open || !found); ++row)
+      if (usable(rows, row)) go_on = visit_row(atom, first_step, last, rows.row(row), found);
   } else {
     for (const uint32_t row : candidates(atom)) {
-      if (!visit(row)) return false;
-      if (found && one_is_enough) break;
+      if (usable(rows, row)) go_on = visit_row(atom, first_step, last, rows.row(row), found);
+      if (!go_on || (found && !open)) break;
     }
   }
+  for (size_t i = first_step; i < steps_.size(); ++i)
+    if (steps_[i].what == ColumnStep::Do::kStore) slots_[steps_[i].word] = kNoValue;
+  steps_.resize(first_step);
   if (!found) reject(atom);
-  return true;
+  return go_on;
 }
 
 bool Matcher::search() {

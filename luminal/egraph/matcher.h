@@ -28,7 +28,8 @@ struct QueryPlan {
   const Query* query;
   std::vector<std::vector<Occurrence>> in_atoms;     // per slot
   std::vector<std::vector<uint32_t>> in_primitives;  // per slot, as input, once per position
-  std::vector<bool> shared;  // per slot: occurs elsewhere than in one column, or is needed
+  std::vector<bool> joined;                          // per slot: occurs more than once
+  std::vector<bool> shared;  // per slot: joined, or needed by whoever reads the match
 
   explicit QueryPlan(const Query& of);
 };
@@ -67,10 +68,21 @@ class Matcher {
     AtomState before;
   };
 
+  /// What to do with one column of the rows of an atom, settled once for all of them.
+  struct ColumnStep {
+    enum class Do : uint8_t { kCompare, kBind, kStore, kRepeat };
+    Do what;
+    uint32_t column;
+    uint32_t word;  // a value, a slot, or the column to be equal to
+  };
+
   bool start(std::span<const std::pair<uint32_t, Value>> given);
   bool search();
   bool try_rows(uint32_t atom);
-  bool match_row(uint32_t atom, const Value* cells);
+  /// Appends the steps of an atom to steps_. True if some slot is bound or stored.
+  bool plan_columns(uint32_t atom);
+  bool match_row(std::span<const ColumnStep> steps, const Value* cells);
+  bool visit_row(uint32_t atom, size_t first_step, bool last, const Value* cells, bool& found);
   bool bind(uint32_t slot, Value value);
   bool propagate();
   bool settle(uint32_t slot);
@@ -85,7 +97,6 @@ class Matcher {
   std::span<const uint32_t> clip(uint32_t atom, std::span<const uint32_t> rows) const;
   /// Rows to try for an atom with at least one bound column.
   std::span<const uint32_t> candidates(uint32_t atom);
-  bool has_open_slot(uint32_t atom) const;
   bool usable(const Table& table, uint32_t row) const {
     return query_.include_subsumed ? table.live(row) : table.visible(row);
   }
@@ -110,9 +121,10 @@ class Matcher {
   std::vector<uint32_t> unbound_keys_;    // per atom
   std::vector<uint32_t> unbound_inputs_;  // per primitive
   std::vector<Change> trail_;
-  std::vector<uint32_t> bound_;  // slots in binding order
-  size_t settled_ = 0;           // bound slots whose lookups and primitives are done
-  size_t narrowed_ = 0;          // bound slots whose buckets are probed
+  std::vector<ColumnStep> steps_;  // of all atoms being tried, outermost first
+  std::vector<uint32_t> bound_;    // slots in binding order
+  size_t settled_ = 0;             // bound slots whose lookups and primitives are done
+  size_t narrowed_ = 0;            // bound slots whose buckets are probed
   std::vector<Value> key_;
   std::vector<uint32_t> columns_;
   uint32_t num_done_ = 0;

@@ -17,10 +17,10 @@ void Engine::record_origin(FunctionId function, uint32_t row, uint32_t origin) {
 bool Engine::merged_value(Function& function, Value old_value, Value new_value, Value& result) {
   result = old_value;
   const bool is_id = db_.sorts[function.output].is_id();
-  // A merge expression runs even for equal values: `(+ old new)` counts every write.
+  // A primitive merge runs even for equal values: `(+ old new)` counts every write.
   const bool same =
       old_value == new_value || (is_id && db_.ids.find(old_value) == db_.ids.find(new_value));
-  if (same && function.merge != MergeKind::kProgram) return false;
+  if (same && (function.merge != MergeKind::kProgram || function.merge_is_table_call)) return false;
   switch (function.merge) {
     case MergeKind::kUnion:
       result = db_.ids.join(old_value, new_value);
@@ -46,11 +46,11 @@ bool Engine::merged_value(Function& function, Value old_value, Value new_value, 
   return result != old_value;
 }
 
-bool Engine::insert(FunctionId id, Value* row, bool subsumed, uint32_t origin) {
+bool Engine::insert(FunctionId id, Value* row, bool subsumed, uint32_t origin, uint32_t hash) {
   Function& function = db_.functions[id];
-  const uint32_t known = function.table.find(row);
+  const uint32_t known = function.table.find(row, hash);
   if (known == kNone) {
-    record_origin(id, function.table.append(row, subsumed, db_.epoch), origin);
+    record_origin(id, function.table.append(row, subsumed, db_.epoch, hash), origin);
     return true;
   }
   const Value old_value = function.table.value(known);
@@ -61,7 +61,7 @@ bool Engine::insert(FunctionId id, Value* row, bool subsumed, uint32_t origin) {
   const bool now_subsumed = was_subsumed || subsumed;
   if (result != old_value || now_subsumed != was_subsumed) {
     row[num_keys] = result;
-    record_origin(id, db_.functions[id].table.append(row, now_subsumed, db_.epoch), origin);
+    record_origin(id, db_.functions[id].table.append(row, now_subsumed, db_.epoch, hash), origin);
     return true;
   }
   return changed;
@@ -79,12 +79,14 @@ bool Engine::merge_table(FunctionId id) {
   bool changed = false;
   for (size_t r = 0; r < writes.subsumed.size(); ++r) {
     const uint32_t origin = r < writes.origins.size() ? writes.origins[r] : kNone;
-    changed |= insert(id, writes.rows.data() + r * (num_keys + 1), writes.subsumed[r] != 0, origin);
+    changed |= insert(id, writes.rows.data() + r * (num_keys + 1), writes.subsumed[r] != 0, origin,
+                      writes.hashes[r]);
   }
   compact(id);
   // Give the buffers back, so that the next iteration need not allocate them again.
   writes.rows.clear();
   writes.subsumed.clear();
+  writes.hashes.clear();
   writes.origins.clear();
   writes.deletes.clear();
   writes.num_deletes = 0;
@@ -181,7 +183,7 @@ void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced) {
       origin = db_.origins.by_function[id][r];
     current.erase(r);
     if (keys_moved) {
-      insert(id, cells.data(), subsumed, origin);
+      insert(id, cells.data(), subsumed, origin, current.hash(cells.data()));
     } else {
       record_origin(id, current.append(cells.data(), subsumed, db_.epoch), origin);
     }

@@ -42,6 +42,8 @@ struct Query {
   bool include_subsumed = false;
   /// Slots that something after the query reads; others need not be told apart.
   std::vector<bool> needed;
+  /// The same as a list: the values that make up a match, in the order the program takes them.
+  std::vector<uint32_t> outputs;
   /// Names of slots, for reports; empty where the slot has none in the text.
   std::vector<std::string> names;
 };
@@ -66,7 +68,7 @@ struct Instruction {
   uint32_t result = 0;  // slot written
 };
 
-/// Straight-line code. Slots below `num_inputs` are given by the match.
+/// Straight-line code. The first slots are given by the match.
 struct Program {
   uint32_t num_slots = 0;
   std::vector<Instruction> code;

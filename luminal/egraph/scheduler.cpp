@@ -19,6 +19,8 @@ double seconds_since(Clock::time_point start) {
 
 /// Below this many rows an iteration is over before a second thread has started.
 constexpr uint64_t kRowsWorthThreads = 20000;
+/// How many matches ahead the tables are fetched from memory.
+constexpr uint64_t kPrefetchDistance = 8;
 /// How many matches pass between two looks at the clock.
 constexpr uint64_t kMatchesPerClock = 1024;
 
@@ -151,10 +153,13 @@ void Scheduler::match_task(const Task& task, MatchBuffer& buffer, bool may_build
   const auto start = Clock::now();
   const CompiledRule& rule = *db_.rules[task.rule].rule;
   buffer.rule = task.rule;
-  buffer.width = rule.query.num_slots;
+  const std::vector<uint32_t>& outputs = rule.query.outputs;
+  buffer.width = static_cast<uint32_t>(outputs.size());
   Matcher matcher(db_, *rule.plan, engine_, may_build);
   const auto on_match = [&](std::span<const Value> slots) {
-    buffer.values.insert(buffer.values.end(), slots.begin(), slots.end());
+    const size_t at = buffer.values.size();
+    buffer.values.resize(at + outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) buffer.values[at + i] = slots[outputs[i]];
     ++buffer.count;
     const bool too_many = budget_.rows != 0 && buffer.count > budget_.rows;
     const bool look = budget_.seconds > 0 && buffer.count % kMatchesPerClock == 0;
@@ -225,8 +230,13 @@ void Scheduler::match(const std::vector<Task>& tasks, std::vector<MatchBuffer>& 
 
 void Scheduler::apply(const MatchBuffer& buffer) {
   const CompiledRule& rule = *db_.rules[buffer.rule].rule;
+  const auto match_at = [&](uint64_t m) {
+    return std::span<const Value>{buffer.values.data() + m * buffer.width, buffer.width};
+  };
   for (uint64_t m = 0; m < buffer.count; ++m) {
-    const std::span<const Value> match{buffer.values.data() + m * buffer.width, buffer.width};
+    if (m + kPrefetchDistance < buffer.count)
+      engine_.prefetch(rule.program, match_at(m + kPrefetchDistance));
+    const std::span<const Value> match = match_at(m);
     if (db_.origins.enabled) {
       engine_.set_origin(static_cast<uint32_t>(db_.origins.matches.size()));
       db_.origins.matches.push_back({buffer.rule, {match.begin(), match.end()}});

@@ -18,16 +18,13 @@ Table& Table::operator=(const Table& other) {
   return *this;
 }
 
-uint32_t Table::find(const Value* keys) const {
+uint32_t Table::find(const Value* keys, uint32_t hash) const {
   if (hash_.empty()) return kNone;
-  const uint32_t hash = hash_words(keys, num_keys_);
   const size_t mask = hash_.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
     const HashSlot& slot = hash_[at];
     if (slot.row == kNone) return kNone;
-    if (slot.hash == hash && slot.row != kTombstone &&
-        std::equal(keys, keys + num_keys_, row(slot.row)))
-      return slot.row;
+    if (slot.hash == hash && slot.row != kTombstone && same_keys(keys, slot.row)) return slot.row;
   }
 }
 
@@ -39,7 +36,7 @@ Table::HashSlot* Table::find_slot(const Value* keys, uint32_t hash) {
     if (slot.row == kNone) return reusable != nullptr ? reusable : &slot;
     if (slot.row == kTombstone) {
       if (reusable == nullptr) reusable = &slot;
-    } else if (slot.hash == hash && std::equal(keys, keys + num_keys_, row(slot.row))) {
+    } else if (slot.hash == hash && same_keys(keys, slot.row)) {
       return &slot;
     }
   }
@@ -47,23 +44,22 @@ Table::HashSlot* Table::find_slot(const Value* keys, uint32_t hash) {
 
 void Table::rehash() {
   size_t capacity = 8;
-  while (capacity < size_t{num_live_ + 1} * 2) capacity *= 2;
+  while (capacity < size_t{num_live_ + 1} * 3) capacity *= 2;
   hash_.assign(capacity, HashSlot{0, kNone});
   used_slots_ = 0;
   for (uint32_t r = 0; r < end_row(); ++r) {
     if (!live(r)) continue;
-    const uint32_t hash = hash_words(row(r), num_keys_);
-    size_t at = hash & (capacity - 1);
+    const uint32_t key_hash = hash(row(r));
+    size_t at = key_hash & (capacity - 1);
     while (hash_[at].row != kNone) at = (at + 1) & (capacity - 1);
-    hash_[at] = {hash, r};
+    hash_[at] = {key_hash, r};
     ++used_slots_;
   }
 }
 
-uint32_t Table::append(const Value* cells, bool subsumed, Epoch epoch) {
+uint32_t Table::append(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash) {
   if (size_t{used_slots_ + 1} * 4 > hash_.size() * 3) rehash();
   const uint32_t new_row = end_row();
-  const uint32_t hash = hash_words(cells, num_keys_);
   HashSlot* slot = find_slot(cells, hash);
   if (slot->row == kNone) ++used_slots_;
   if (slot->row != kNone && slot->row != kTombstone) {
@@ -81,7 +77,7 @@ uint32_t Table::append(const Value* cells, bool subsumed, Epoch epoch) {
 void Table::erase(uint32_t row) {
   if (!live(row)) return;
   const Value* keys = this->row(row);
-  HashSlot* slot = find_slot(keys, hash_words(keys, num_keys_));
+  HashSlot* slot = find_slot(keys, hash(keys));
   if (slot->row == row) slot->row = kTombstone;
   flags_[row] = 0;
   --num_live_;

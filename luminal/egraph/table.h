@@ -35,10 +35,20 @@ class Table {
   /// Live, and not subsumed: what rule bodies see.
   bool visible(uint32_t row) const { return flags_[row] == kLive; }
 
+  /// The hash of a row's keys, for callers that need it more than once.
+  uint32_t hash(const Value* keys) const { return hash_words(keys, num_keys_); }
   /// The live row with these keys, or kNone.
-  uint32_t find(const Value* keys) const;
+  uint32_t find(const Value* keys) const { return find(keys, hash(keys)); }
+  uint32_t find(const Value* keys, uint32_t hash) const;
+  /// Starts to fetch the hash slot of some keys from memory.
+  void prefetch(const Value* keys) const {
+    if (!hash_.empty()) __builtin_prefetch(&hash_[hash(keys) & (hash_.size() - 1)]);
+  }
   /// Appends a row. A live row with the same keys dies.
-  uint32_t append(const Value* cells, bool subsumed, Epoch epoch);
+  uint32_t append(const Value* cells, bool subsumed, Epoch epoch) {
+    return append(cells, subsumed, epoch, hash(cells));
+  }
+  uint32_t append(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash);
   void erase(uint32_t row);
 
   /// First row written at `epoch` or later.
@@ -80,6 +90,13 @@ class Table {
     uint32_t end_row = 0;
   };
 
+  /// Keys are few: a loop beats a call of memcmp.
+  bool same_keys(const Value* keys, uint32_t row) const {
+    const Value* cells = this->row(row);
+    for (uint32_t i = 0; i < num_keys_; ++i)
+      if (keys[i] != cells[i]) return false;
+    return true;
+  }
   HashSlot* find_slot(const Value* keys, uint32_t hash);
   void rehash();
   const RowIndex& refresh(CachedIndex& index);

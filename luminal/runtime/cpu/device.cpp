@@ -1,0 +1,96 @@
+#include "luminal/runtime/cpu/device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "luminal/runtime/cpu/arena.h"
+#include "luminal/runtime/cpu/module.h"
+#include "luminal/support/error.h"
+
+namespace luminal::runtime {
+namespace {
+
+class CpuBuffer : public Buffer {
+ public:
+  explicit CpuBuffer(int64_t bytes) : memory_(bytes) {}
+  std::byte* address() const override { return memory_.data(); }
+  int64_t size() const override { return memory_.size(); }
+
+ private:
+  HostMemory memory_;
+};
+
+class CpuKernel : public Kernel {
+ public:
+  CpuKernel(const Artifact& artifact, const EntryInfo& info)
+      : module_(artifact), info_(info), entry_(module_.entry(info.name)) {}
+  const EntryInfo& info() const override { return info_; }
+  CpuEntry entry() const { return entry_; }
+
+ private:
+  CpuModule module_;
+  EntryInfo info_;
+  CpuEntry entry_;
+};
+
+void check_arguments(const Launch& launch, const EntryInfo& info) {
+  if (launch.buffers.size() != info.buffers.size())
+    throw UserError("launch", "{} takes {} buffers, not {}", info.name, info.buffers.size(),
+                    launch.buffers.size());
+  if (launch.scalars.size() != static_cast<size_t>(info.scalars))
+    throw UserError("launch", "{} takes {} scalars, not {}", info.name, info.scalars,
+                    launch.scalars.size());
+  if (info.scratch_bytes > 0 && launch.scratch == nullptr)
+    throw UserError("launch", "{} needs {} bytes of scratch per thread", info.name,
+                    info.scratch_bytes);
+}
+
+}  // namespace
+
+void launch_on_team(ThreadTeam& team, CpuEntry entry, const Launch& launch, int64_t scratch_bytes) {
+  const int64_t stride = aligned_size(scratch_bytes);
+  const auto run_range = [&](int64_t begin, int64_t end, int thread) {
+    entry(launch.buffers.data(), launch.scalars.data(), begin, end,
+          launch.scratch == nullptr ? nullptr : launch.scratch + thread * stride);
+  };
+  const LaunchSize& size = launch.size;
+  const int threads = size.threads > 0 ? std::min(size.threads, team.size()) : team.size();
+  if (threads == 1 || size.items == 1) {
+    if (size.items > 0) run_range(0, size.items, 0);
+  } else if (size.chunk > 0) {
+    team.chunk_loop(size.items, size.chunk, run_range);
+  } else {
+    team.run([&](int thread) {
+      if (thread >= threads) return;
+      const StaticRange range = static_range(size.items, thread, threads);
+      if (range.begin < range.end) run_range(range.begin, range.end, thread);
+    });
+  }
+}
+
+std::unique_ptr<Buffer> CpuDevice::allocate(int64_t bytes) {
+  return std::make_unique<CpuBuffer>(bytes);
+}
+
+void CpuDevice::copy_to_device(std::span<const std::byte> source, std::byte* target) {
+  if (!source.empty()) std::memcpy(target, source.data(), source.size());
+}
+
+void CpuDevice::copy_to_host(const std::byte* source, std::span<std::byte> target) {
+  if (!target.empty()) std::memcpy(target.data(), source, target.size());
+}
+
+std::shared_ptr<const Kernel> CpuDevice::load(const Artifact& artifact, std::string_view entry) {
+  for (const EntryInfo& info : artifact.entries)
+    if (info.name == entry) return std::make_shared<CpuKernel>(artifact, info);
+  throw UserError("find kernel", "{} has no entry named {}", artifact.label, entry);
+}
+
+void CpuDevice::launch(const Launch& launch) {
+  const auto* kernel = dynamic_cast<const CpuKernel*>(launch.kernel);
+  if (kernel == nullptr) throw UserError("launch", "the kernel was not loaded by the CPU device");
+  check_arguments(launch, kernel->info());
+  launch_on_team(team_, kernel->entry(), launch, kernel->info().scratch_bytes);
+}
+
+}  // namespace luminal::runtime

@@ -1,0 +1,129 @@
+#include "luminal/runtime/cpu/thread_team.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <chrono>
+
+#include "luminal/support/env.h"
+#include "luminal/support/thread_pool.h"
+
+namespace luminal::runtime {
+namespace {
+
+int threads_wanted(const ThreadTeamOptions& options) {
+  if (options.threads > 0) return options.threads;
+  const auto set = support::environment().integer(support::EnvVar::kThreads);
+  return set > 0 ? static_cast<int>(set) : support::available_processors();
+}
+
+/// Binds the calling thread to the processor of that number among those the process may use.
+void pin_to(int number) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  const int count = CPU_COUNT(&allowed);
+  if (count < 2) return;
+  int wanted = number % count;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || wanted-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);  // a wish: failing costs only time
+    return;
+  }
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(ThreadTeamOptions options) : options_(options) {
+  const int threads = threads_wanted(options);
+  for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+  try {
+    for (int i = 1; i < threads; ++i)
+      workers_[static_cast<size_t>(i - 1)]->thread = std::thread([this, i] { work(i); });
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+ThreadTeam::~ThreadTeam() { stop(); }
+
+void ThreadTeam::stop() {
+  stopping_.store(true);
+  started_.fetch_add(1);
+  started_.notify_all();
+  for (const auto& worker : workers_)
+    if (worker->thread.joinable()) worker->thread.join();
+}
+
+bool ThreadTeam::wait_for_job(uint64_t seen) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kSpinsPerLook = 256;  // reading the clock costs more than a pause
+  const auto limit = Clock::now() + std::chrono::microseconds(options_.spin_microseconds);
+  do {
+    for (int i = 0; i < kSpinsPerLook; ++i) {
+      if (started_.load(std::memory_order_acquire) != seen) return !stopping_.load();
+      __builtin_ia32_pause();
+    }
+  } while (Clock::now() < limit);
+  // The caller raises started_ and then looks at sleepers_; we do the reverse, so one of us sees
+  // the other.
+  sleepers_.fetch_add(1);
+  while (started_.load() == seen) started_.wait(seen);
+  sleepers_.fetch_sub(1);
+  return !stopping_.load();
+}
+
+void ThreadTeam::work(int index) {
+  if (options_.pin) pin_to(index);
+  Worker& self = *workers_[static_cast<size_t>(index - 1)];
+  uint64_t seen = 0;
+  while (wait_for_job(seen)) {
+    seen = started_.load(std::memory_order_acquire);
+    try {
+      job_.call(job_.callable, index);
+    } catch (...) {
+      self.error = std::current_exception();
+    }
+    self.finished.store(seen, std::memory_order_release);
+  }
+}
+
+void ThreadTeam::run_alone(Job job) {
+  for (int thread = 0; thread < size(); ++thread) job.call(job.callable, thread);
+}
+
+void ThreadTeam::run_job(Job job) {
+  if (workers_.empty() || busy_.test_and_set(std::memory_order_acquire)) return run_alone(job);
+  job_ = job;
+  const uint64_t number = started_.fetch_add(1) + 1;
+  if (sleepers_.load() > 0) started_.notify_all();
+  std::exception_ptr error;
+  try {
+    job.call(job.callable, 0);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (const auto& worker : workers_) {
+    // On a machine with more threads than processors spinning would keep the worker from running.
+    for (int spins = 0; worker->finished.load(std::memory_order_acquire) != number; ++spins) {
+      if (spins < 4000)
+        __builtin_ia32_pause();
+      else
+        sched_yield();
+    }
+    if (worker->error != nullptr && error == nullptr) error = worker->error;
+    worker->error = nullptr;
+  }
+  busy_.clear(std::memory_order_release);
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+ThreadTeam& default_thread_team() {
+  static ThreadTeam team;
+  return team;
+}
+
+}  // namespace luminal::runtime

@@ -1,0 +1,117 @@
+// A team of threads that start and finish together. Workers spin while work is near, so that a fork
+// and join costs a fraction of a microsecond, and sleep after they have been idle for a while.
+// Unlike support::ThreadPool it does nothing but run one function on every thread: what kernels of
+// ten microseconds need. A team that is in use (another caller, or a call from inside) lets the
+// caller do all the work itself, so calls never wait for each other and never deadlock.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "luminal/runtime/artifact.h"
+
+namespace luminal::runtime {
+
+/// How a team is made.
+struct ThreadTeamOptions {
+  int threads = 0;  ///< the caller included; 0: LUMINAL_THREADS, or one per available processor
+  bool pin = true;  ///< bind each worker to one processor
+  int spin_microseconds = 200;  ///< how long an idle worker spins before it sleeps
+};
+
+/// Range `part` of `parts` nearly equal ranges of [0, count): sizes differ by one at most.
+struct StaticRange {
+  int64_t begin;
+  int64_t end;
+};
+constexpr StaticRange static_range(int64_t count, int part, int parts) {
+  const int64_t base = count / parts;
+  const int64_t rest = count % parts;
+  const int64_t begin = part * base + std::min<int64_t>(part, rest);
+  return {begin, begin + base + (part < rest ? 1 : 0)};
+}
+
+/// See above. All members may be called from any thread.
+class ThreadTeam {
+ public:
+  explicit ThreadTeam(ThreadTeamOptions options = {});
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  /// How many threads compute, the caller included.
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Calls function(thread) for every thread number from 0 to size() - 1 and returns when all are
+  /// done. Usually each on its own thread, but the functions must not wait for each other. If some
+  /// throw, the exception of the lowest thread number is thrown here.
+  template <typename Function>
+  void run(Function&& function) {
+    using Callable = std::remove_reference_t<Function>;
+    run_job({const_cast<void*>(static_cast<const void*>(std::addressof(function))),
+             [](void* callable, int thread) { (*static_cast<Callable*>(callable))(thread); }});
+  }
+
+  /// Calls function(begin, end, thread) with one range per thread that together make [0, count).
+  template <typename Function>
+  void static_loop(int64_t count, Function&& function) {
+    if (count <= 1 || size() == 1) {
+      if (count > 0) function(int64_t{0}, count, 0);
+      return;
+    }
+    run([&](int thread) {
+      const StaticRange range = static_range(count, thread, size());
+      if (range.begin < range.end) function(range.begin, range.end, thread);
+    });
+  }
+
+  /// Calls function(begin, end, thread) for chunks of [0, count) that threads take as they get
+  /// free: for long loops, where a disturbed thread would make the others wait.
+  template <typename Function>
+  void chunk_loop(int64_t count, int64_t chunk, Function&& function) {
+    std::atomic<int64_t> next{0};
+    run([&](int thread) {
+      for (int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed); begin < count;
+           begin = next.fetch_add(chunk, std::memory_order_relaxed))
+        function(begin, std::min(count, begin + chunk), thread);
+    });
+  }
+
+ private:
+  struct Job {
+    void* callable = nullptr;
+    void (*call)(void* callable, int thread) = nullptr;
+  };
+  // On a cache line of its own: workers write, the caller reads.
+  struct alignas(64) Worker {
+    std::atomic<uint64_t> finished{0};
+    std::exception_ptr error;
+    std::thread thread;
+  };
+
+  void run_job(Job job);
+  void run_alone(Job job);
+  void work(int index);
+  bool wait_for_job(uint64_t seen);
+  void stop();
+
+  const ThreadTeamOptions options_;
+  std::atomic_flag busy_;
+  Job job_;
+  alignas(64) std::atomic<uint64_t> started_{0};  // number of the current job
+  alignas(64) std::atomic<int> sleepers_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+/// The team of the process, made at the first call with the default options.
+ThreadTeam& default_thread_team();
+
+}  // namespace luminal::runtime

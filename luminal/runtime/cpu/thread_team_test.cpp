@@ -1,0 +1,98 @@
+#include "luminal/runtime/cpu/thread_team.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+namespace luminal::runtime {
+namespace {
+
+TEST(StaticRange, PartsCoverTheWholeAndDifferByOne) {
+  for (const int64_t count : {0, 1, 5, 7, 64, 1000})
+    for (const int parts : {1, 2, 3, 7}) {
+      int64_t next = 0;
+      for (int part = 0; part < parts; ++part) {
+        const StaticRange range = static_range(count, part, parts);
+        EXPECT_EQ(range.begin, next);
+        EXPECT_LE(range.end - range.begin, count / parts + 1);
+        EXPECT_GE(range.end - range.begin, count / parts);
+        next = range.end;
+      }
+      EXPECT_EQ(next, count);
+    }
+}
+
+TEST(ThreadTeam, EveryThreadNumberRunsOncePerJob) {
+  ThreadTeam team({.threads = 4, .pin = false});
+  ASSERT_EQ(team.size(), 4);
+  std::array<int, 4> counts{};
+  for (int job = 0; job < 500; ++job)
+    team.run([&](int thread) { ++counts[static_cast<size_t>(thread)]; });
+  for (const int count : counts) EXPECT_EQ(count, 500);
+}
+
+TEST(ThreadTeam, SleepingWorkersWakeUp) {
+  ThreadTeam team({.threads = 3, .pin = false, .spin_microseconds = 0});
+  for (int job = 0; job < 20; ++job) {
+    std::atomic<int> sum{0};
+    std::this_thread::sleep_for(std::chrono::milliseconds(job % 3));
+    team.run([&](int thread) { sum += thread + 1; });
+    EXPECT_EQ(sum, 6);
+  }
+}
+
+TEST(ThreadTeam, LoopsVisitEveryIndexOnce) {
+  ThreadTeam team({.threads = 3, .pin = false});
+  for (const int64_t count : {0, 1, 2, 3, 10, 1001}) {
+    std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+    const auto visit = [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+    };
+    team.static_loop(count, visit);
+    team.chunk_loop(count, 7, visit);
+    for (const auto& visited : visits) EXPECT_EQ(visited, 2);
+  }
+}
+
+TEST(ThreadTeam, NestedAndConcurrentCallsFinish) {
+  ThreadTeam team({.threads = 2, .pin = false});
+  std::atomic<int> calls{0};
+  team.run([&](int) { team.run([&](int) { ++calls; }); });
+  EXPECT_EQ(calls, 4);
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i)
+    callers.emplace_back([&] {
+      for (int job = 0; job < 200; ++job) team.run([&](int) { ++calls; });
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(calls, 4 + 3 * 200 * 2);
+}
+
+TEST(ThreadTeam, TheExceptionOfTheLowestThreadArrives) {
+  ThreadTeam team({.threads = 3, .pin = false});
+  for (int job = 0; job < 10; ++job) {
+    try {
+      team.run([](int thread) {
+        if (thread > 0) throw std::runtime_error("thread " + std::to_string(thread));
+      });
+      FAIL() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "thread 1");
+    }
+  }
+  int ran = 0;
+  team.static_loop(1, [&](int64_t, int64_t, int) { ++ran; });
+  EXPECT_EQ(ran, 1);
+}
+
+TEST(ThreadTeam, OfOneRunsOnTheCaller) {
+  ThreadTeam team({.threads = 1});
+  std::thread::id id;
+  team.run([&](int) { id = std::this_thread::get_id(); });
+  EXPECT_EQ(id, std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace luminal::runtime

@@ -82,6 +82,22 @@ TEST(Arithmetic, IntegersWrap) {
   expect_values(vector(g, {127, -128}, i8) * vector(g, {2, -1}, i8), {-2, -128});
 }
 
+TEST(Arithmetic, PackedIntegersComputeLikeOthers) {
+  Graph g;
+  Tensor a = vector(g, {7, -8, 3}, i4), b = vector(g, {15, 1, 8}, u4);
+  expect_type(a + 1, "i4[3]");
+  expect_values(a + 1, {-8, -7, 4});
+  expect_values(b + 1, {0, 2, 9});
+  expect_values(b - 2, {13, 15, 6});
+  expect_values(~b, {0, 14, 7});
+  expect_values(b << 1, {14, 2, 0});
+  expect_values(a >> 1, {3, -4, 1});
+  expect_values(minimum(a, vector(g, {-1, 0, 3}, i4)), {-1, -8, 3});
+  expect_type(a * b, "i8[3]");
+  expect_values(a * b, {105, -8, 24});
+  expect_error([&] { a + 8; }, "add: 8 does not fit i4");
+}
+
 TEST(Arithmetic, KeepsSignedZerosAndInfinities) {
   Graph g;
   Tensor zeros = vector(g, {0.0, -0.0});

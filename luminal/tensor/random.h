@@ -10,7 +10,8 @@ namespace luminal {
 
 /// Uniform u32 bits.
 Tensor random_bits(const Graph& graph, const Shape& shape, uint64_t seed);
-/// Uniform in [0, 1): multiples of 2^-24, or 2^-53 for f64 (rounded to the dtype, never to 1).
+/// Uniform in [0, 1): multiples of 2^-24, of 2^-53 for f64, and of 2^-b for narrower floats of b
+/// significant bits, so that no number rounds to 1.
 Tensor rand(const Graph& graph, const Shape& shape, uint64_t seed, DType dtype = f32);
 /// Normal with mean 0 and deviation 1 (Box-Muller).
 Tensor randn(const Graph& graph, const Shape& shape, uint64_t seed, DType dtype = f32);

@@ -4,9 +4,15 @@
 namespace luminal::reference {
 namespace {
 
-/// The same amount before and after every axis.
-std::vector<Padding> symmetric_padding(const Call& call) {
+/// The same amount before and after every axis, or pairs of amounts.
+std::vector<Padding> padding(const Call& call) {
   std::vector<Padding> paddings;
+  if (call.attributes.has("padding_pairs")) {
+    const auto pairs = call.attributes.integers("padding_pairs");
+    for (size_t i = 0; i + 1 < pairs.size(); i += 2)
+      paddings.push_back({.before = pairs[i], .after = pairs[i + 1]});
+    return paddings;
+  }
   for (const int64_t amount : call.attributes.integers("padding"))
     paddings.push_back({.before = amount, .after = amount});
   return paddings;
@@ -14,7 +20,7 @@ std::vector<Padding> symmetric_padding(const Call& call) {
 
 Tensor replay_conv(const Call& call) {
   const ConvOptions options{.stride = call.attributes.integers("stride"),
-                            .padding = symmetric_padding(call),
+                            .padding = padding(call),
                             .dilation = call.attributes.integers("dilation"),
                             .groups = call.attributes.integer("groups")};
   const Tensor bias = call.inputs.size() > 2 ? call.inputs[2] : Tensor();
@@ -32,7 +38,7 @@ using Pool = Tensor (*)(const Tensor&, const std::vector<int64_t>&, const PoolOp
 
 void add_pool(Registry& registry, const std::string& op, Pool pool) {
   registry.add(op, [pool](const Call& c) {
-    PoolOptions options{.stride = c.attributes.integers("stride"), .padding = symmetric_padding(c)};
+    PoolOptions options{.stride = c.attributes.integers("stride"), .padding = padding(c)};
     if (c.attributes.has("dilation")) options.dilation = c.attributes.integers("dilation");
     if (c.attributes.has("count_padding"))
       options.count_padding = c.attributes.flag("count_padding");
@@ -53,7 +59,10 @@ Tensor replay_attention(const Call& call) {
 }  // namespace
 
 void add_contraction_ops(Registry& registry) {
-  registry.add("matmul", [](const Call& c) { return matmul(c.x(), c.y()); });
+  registry.add("matmul", [](const Call& c) {
+    return c.attributes.has("dtype") ? matmul(c.x(), c.y(), c.attributes.dtype("dtype"))
+                                     : matmul(c.x(), c.y());
+  });
   registry.add("dot", [](const Call& c) { return dot(c.x(), c.y()); });
   registry.add("outer", [](const Call& c) { return outer(c.x(), c.y()); });
   registry.add("einsum",

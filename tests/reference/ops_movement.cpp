@@ -52,6 +52,10 @@ void add_movement_ops(Registry& registry) {
   add_shape_ops(registry);
   registry.add("slice", replay_slice);
   registry.add("pad", replay_pad);
+  registry.add("select", [](const Call& c) {
+    return select(c.x(), c.axis(), c.attributes.integer("position"));
+  });
+  registry.add("split", [](const Call& c) { return split(c.x(), c.dims("sizes"), c.axis()); });
   registry.add("flip", [](const Call& c) { return flip(c.x(), c.axes()); });
   registry.add("roll",
                [](const Call& c) { return roll(c.x(), c.attributes.integer("shift"), c.axis()); });

@@ -12,6 +12,15 @@ void add_reduction(Registry& registry, const std::string& op, Reduction function
   });
 }
 
+using Position = Tensor (*)(const Tensor&, std::optional<int>, bool);
+
+void add_position(Registry& registry, const std::string& op, Position function) {
+  registry.add(op, [function](const Call& c) {
+    const auto axis = c.attributes.has("axis") ? std::optional(c.axis()) : std::nullopt;
+    return function(c.x(), axis, c.attributes.flag_or_false("keepdim"));
+  });
+}
+
 }  // namespace
 
 void add_reduction_ops(Registry& registry) {
@@ -33,13 +42,12 @@ void add_reduction_ops(Registry& registry) {
   registry.add("norm", [](const Call& c) {
     return norm(c.x(), c.attributes.number("p"), c.axes(), c.attributes.flag("keepdim"));
   });
-  registry.add("argmax",
-               [](const Call& c) { return argmax(c.x(), c.axis(), c.attributes.flag("keepdim")); });
-  registry.add("argmin",
-               [](const Call& c) { return argmin(c.x(), c.axis(), c.attributes.flag("keepdim")); });
+  add_position(registry, "argmax", argmax);
+  add_position(registry, "argmin", argmin);
   registry.add("cumsum", [](const Call& c) { return cumsum(c.x(), c.axis()); });
   registry.add("cumprod", [](const Call& c) { return cumprod(c.x(), c.axis()); });
   registry.add("cummax", [](const Call& c) { return cummax(c.x(), c.axis()); });
+  registry.add("cummin", [](const Call& c) { return cummin(c.x(), c.axis()); });
 }
 
 }  // namespace luminal::reference

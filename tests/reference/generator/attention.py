@@ -70,7 +70,22 @@ def add_attention(family: Family) -> None:
                 add_one(family, dtype, [query, key, value], option)
             add_one(family, dtype, [query, key, value, keep], {"mask": "bool"})
             add_one(family, dtype, [query, key, value, bias], {"mask": "add"})
+        add_odd_shapes(family, dtype)
     check_against_torch()
+
+
+def add_odd_shapes(family: Family, dtype: str) -> None:
+    """No batch, two batch axes, values wider than keys, one key, a query that sees nothing (NaN)."""
+    for seed, (q_shape, k_shape, width) in enumerate([((2, 3, 4), (2, 5, 4), 6), ((2, 1, 2, 3, 4), (2, 1, 2, 3, 4), 4), ((1, 3, 2), (1, 1, 2), 1)]):
+        query, key = randoms(dtype, q_shape, seed=970 + seed), randoms(dtype, k_shape, seed=980 + seed)
+        value = randoms(dtype, (*k_shape[:-1], width), seed=990 + seed)
+        add_one(family, dtype, [query, key, value], {})
+        add_one(family, dtype, [query, key, value], {"causal": True})  # more queries than keys: the first see none
+    keep = torch.ones((3, 5), dtype=torch.bool)
+    keep[1] = False
+    query, key, value = (randoms(dtype, shape, seed=995 + i) for i, shape in enumerate([(2, 3, 4), (2, 5, 4), (2, 5, 4)]))
+    add_one(family, dtype, [query, key, value, keep], {"mask": "bool"})
+    add_one(family, dtype, [query, key, value], {"window": 2})
 
 
 def add_one(family: Family, dtype: str, tensors, option) -> None:

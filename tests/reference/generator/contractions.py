@@ -46,7 +46,20 @@ def add_cases(family: Family) -> None:
     add_special(family)
 
 
+def add_mixed(family: Family) -> None:
+    """Operands of two dtypes meet in the promoted one; `dtype` names another accumulator."""
+    for left, right in [("f32", "f16"), ("i8", "i32"), ("f16", "bf16"), ("i32", "f32"), ("u8", "i8")]:
+        a, b = randoms(left, (3, 5), seed=290), randoms(right, (5, 2), seed=291)
+        result = torch.promote_types(a.dtype, b.dtype)
+        expected = (a.double() @ b.double()).to(result)
+        family.add("matmul", [a, b], expected, close("f32", 16, 2) if result.is_floating_point else EXACT)
+    a, b = torch.full((2, 300), 100, dtype=torch.int8), torch.full((300, 2), -100, dtype=torch.int8)
+    family.add("matmul", [a, b], a.int() @ b.int(), dtype="i32")
+    family.add("matmul", [a, b], (a.int() @ b.int()).to(torch.int8))  # wraps
+
+
 def add_special(family: Family) -> None:
+    add_mixed(family)
     nan, inf = math.nan, math.inf
     a = torch.tensor([[nan, 1.0], [inf, 0.0], [inf, -inf], [1.0, 0.0]])
     b = torch.tensor([[1.0, 0.0], [1.0, 2.0]])

@@ -124,7 +124,23 @@ def add_sorting(family: Family) -> None:
                 family.add("topk", [x], outputs, EQUAL, count=count, axis=axis, largest=largest)
 
 
+def add_sorting_edges(family: Family) -> None:
+    flags = torch.tensor([[True, False, True, False], [False, False, True, True]])
+    for descending in [False, True]:
+        values, positions = torch.sort(flags, dim=1, descending=descending, stable=True)
+        family.add("sort", [flags], values, axis=1, descending=descending)
+        family.add("argsort", [flags], positions, axis=1, descending=descending)
+    for dtype in FLOATS:
+        rows = special_rows(dtype)
+        for largest in [True, False]:
+            values, positions = torch.sort(rows, dim=1, descending=largest, stable=True)
+            family.add("topk", [rows], [values[:, :2], positions[:, :2]], EQUAL, count=2, axis=1, largest=largest)
+            family.add("topk", [rows], [values[:, :0], positions[:, :0]], EQUAL, count=0, axis=1, largest=largest)
+            family.add("topk", [rows], [values, positions], EQUAL, count=4, axis=1, largest=largest)
+
+
 def add_cases(family: Family) -> None:
+    add_sorting_edges(family)
     add_gathers(family)
     add_scatters(family)
     add_masks(family)

@@ -15,6 +15,9 @@ TRANSPOSES = [((2, 3), 0, 1), ((2, 3, 4), 1, -1), ((2, 3, 4), 0, 2), (SEVEN, 2, 
 EXPANDS = [((1,), [4]), ((3, 1), [3, 5]), ((3,), [2, 3]), ((1, 2, 1), [4, 3, 2, 5]), ((), [2, 2]), ((1, 3), [0, 3]), ((1, 1), [1, 1])]
 SLICES = [((7,), 0, 1, 5, 1), ((7,), 0, 0, 7, 2), ((7,), 0, 1, 7, 3), ((7,), 0, -3, 7, 1), ((4, 5), 1, 2, -1, 1),
           ((4, 5), 0, 1, 1, 1), ((4, 5), 0, 3, 4, 1), ((2, 6, 3), 1, 0, 6, 4), ((5,), 0, 0, 100, 1), (SEVEN, 2, 1, 3, 1)]
+# NumPy only: PyTorch has no negative steps. bf16 goes by its bits.
+BACKWARD_SLICES = [((7,), 0, 5, 1, -1), ((7,), 0, -1, 0, -2), ((3, 6), 1, 4, -7, -1), ((7,), 0, 6, 2, -3), ((4,), 0, 1, 3, -1)]
+STORAGE = {"bf16": torch.int16}
 PADS = [((3,), [(1, 2)]), ((2, 3), [(0, 0), (1, 0)]), ((2, 3), [(2, 1), (0, 2)]), ((1, 2, 2), [(0, 1), (1, 0), (2, 2)]), ((0,), [(1, 1)])]
 MODE_PADS = [((1, 1, 5), [(2, 3)]), ((1, 2, 4, 5), [(1, 2), (3, 1)]), ((2, 1, 3), [(0, 2)]), ((1, 1, 3, 3, 3), [(1, 1), (0, 2), (2, 0)])]
 FLIPS = [((5,), [0]), ((2, 3), [1]), ((2, 3), [0, 1]), ((2, 3, 4), [0, -1]), ((1,), [0]), ((0, 2), [0, 1])]
@@ -75,6 +78,17 @@ def add_selections(family: Family, data: Counter) -> None:
         x = data(shape)
         index = [slice(None)] * axis + [slice(begin, end, step)]
         family.add("slice", [x], x[tuple(index)], axis=axis, begin=begin, end=end, step=step)
+    for shape, axis, begin, end, step in BACKWARD_SLICES:
+        x = data(shape)
+        index = [slice(None)] * axis + [slice(begin, end, step)]
+        expected = torch.from_numpy(x.view(STORAGE.get(data.dtype, x.dtype)).numpy()[tuple(index)].copy()).view(x.dtype)
+        family.add("slice", [x], expected, axis=axis, begin=begin, end=end, step=step)
+    for shape, axis, position in [((4,), 0, 2), ((2, 3, 4), 1, -1), ((2, 3, 4), -1, 0)]:
+        x = data(shape)
+        family.add("select", [x], x.select(axis, position), axis=axis, position=position)
+    for shape, sizes, axis in [((7,), [3, 0, 4], 0), ((2, 6), [1, 5], 1)]:
+        x = data(shape)
+        family.add("split", [x], list(x.split(sizes, axis)), sizes=sizes, axis=axis)
     for shape, axes in FLIPS:
         x = data(shape)
         family.add("flip", [x], x.flip(axes), axes=axes)
@@ -104,6 +118,10 @@ def add_growth(family: Family, data: Counter) -> None:
         expected = F.pad(x, torch_padding(amounts), value=value)
         flat = [amount for pair in amounts for amount in pair]
         family.add("pad", [x], expected, amounts=flat, mode="constant", value=value)
+    for shape, amounts in [((5,), [(-1, 2)]), ((4, 5), [(1, -2), (-1, -1)])]:
+        x = data(shape)
+        flat = [amount for pair in amounts for amount in pair]
+        family.add("pad", [x], F.pad(x, torch_padding(amounts)), amounts=flat, mode="constant", value=0)
     for shape, repeats in TILES:
         x = data(shape)
         family.add("tile", [x], x.tile(repeats), repeats=repeats)

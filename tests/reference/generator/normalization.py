@@ -67,7 +67,16 @@ def add_vector_norms(family: Family, dtype: str, seed: int) -> None:
     add(family, "normalize", [zeros], lambda t: F.normalize(t, 2.0, 1, 1e-6), 16, p=2.0, axis=1, eps=1e-6)
 
 
+def add_integers(family: Family) -> None:
+    """Integers are normalised as f32."""
+    x = randoms("i32", (3, 4), seed=180)
+    for op, function in {"softmax": torch.softmax, "log_softmax": torch.log_softmax}.items():
+        family.add(op, [x], function(x.double(), 1).float(), close("f32", 16), axis=1)
+    family.add("layer_norm", [x], F.layer_norm(x.double(), (4,)).float(), close("f32", 24), axes=1, eps=1e-5)
+
+
 def add_cases(family: Family) -> None:
+    add_integers(family)
     for number, dtype in enumerate(FLOATS):
         seed = 100 + 10 * number
         add_softmax(family, dtype, seed)

@@ -30,6 +30,7 @@ POOLS = [((1, 1, 6), [2], [2], [0]), ((2, 3, 9), [3], [2], [1]), ((1, 2, 7), [7]
 
 
 def add_convolution_cases(family: Family) -> None:
+    add_asymmetric_convolutions(family)
     for number, dtype in enumerate(FLOATS + ["i32"]):
         for seed, (shape, weight_shape, stride, padding, dilation, groups) in enumerate(CONVOLUTIONS):
             if dtype in ("f16", "bf16", "i32") and seed % 3:
@@ -45,6 +46,15 @@ def add_convolution_cases(family: Family) -> None:
                 bias = randoms(dtype, weight_shape[:1], seed=450 + seed)
                 shifted = expected + bias.double().reshape(-1, *[1] * rank)
                 family.add("conv", [x, weight, bias], shifted.to(x.dtype), tolerance, **attributes)
+
+
+def add_asymmetric_convolutions(family: Family) -> None:
+    for dtype in ["f64", "f32"]:
+        x, weight = randoms(dtype, (1, 2, 6, 5), seed=470), randoms(dtype, (3, 2, 3, 2), seed=471)
+        for before_after in [[1, 0, 0, 2], [0, 3, 1, 1]]:
+            padded = F.pad(x.double(), before_after[2:] + before_after[:2])
+            family.add("conv", [x, weight], F.conv2d(padded, weight.double()).to(x.dtype), close(dtype, 16, 2), stride=[1, 1],
+                       padding_pairs=before_after, dilation=[1, 1], groups=1)
 
 
 def add_pooling_cases(family: Family) -> None:

@@ -1,5 +1,6 @@
 """Which dtype an op gives for operands of two dtypes, and for a tensor with a number."""
 
+import numpy as np
 import torch
 
 from .case_writer import ALL, DTYPES, FLOATS, Family
@@ -23,8 +24,13 @@ def add_pairs(family: Family) -> None:
                 family.add(op, [a, b], function(a, b))
             condition = torch.tensor([True, False, True, False])
             family.add("where", [condition, a, b], torch.where(condition, a, b))
-            if is_float(left) or is_float(right):
-                family.add("div", [a, b + b.logical_not().to(b.dtype)], a / (b + b.logical_not().to(b.dtype)))
+            divisor = sample(right, [2, 1, 1, 5])
+            family.add("div", [a, divisor], a / divisor)
+            family.add("logical_and", [a, b], torch.logical_and(a, b))
+            family.add("greater_equal", [a, b], torch.ge(a, b))
+            if "bool" not in (left, right):
+                family.add("floor_div", [a, divisor], torch.floor_divide(a, divisor), "equal")
+                family.add("remainder", [a, divisor], torch.remainder(a, divisor), "equal")
 
 
 def add_ranks(family: Family) -> None:
@@ -58,7 +64,26 @@ def add_scalars(family: Family) -> None:
             family.add("pow_scalar", [a], torch.pow(a, 2), scalar=2)
 
 
+def add_wide_unsigned(family: Family) -> None:
+    """u32 and u16, whose arithmetic PyTorch lacks: NumPy's, which wraps likewise."""
+    for name, dtype in [("u32", np.uint32), ("u16", np.uint16)]:
+        high = np.iinfo(dtype).max
+        values = np.array([0, 1, 2, 3, 7, 255, 256, high // 2, high // 2 + 1, high - 1, high], dtype=dtype)
+        a, b = np.meshgrid(values, values, indexing="ij")
+        tensors = [torch.from_numpy(a.copy()), torch.from_numpy(b.copy())]
+        operations = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
+                      "less": np.less, "equal": np.equal, "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor}
+        for op, function in operations.items():
+            family.add(op, tensors, torch.from_numpy(function(a, b)))
+        safe = np.maximum(b, 1)
+        for op, function in {"floor_div": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod, "trunc_div": np.floor_divide}.items():
+            family.add(op, [tensors[0], torch.from_numpy(safe)], torch.from_numpy(function(a, safe)))
+        family.add("sum", [tensors[0]], torch.from_numpy(a.astype(np.int64).sum(1)), axes=[1], keepdim=False)
+        family.add("max", [tensors[0]], torch.from_numpy(a.max(0)), axes=[0], keepdim=False)
+
+
 def add_cases(family: Family) -> None:
+    add_wide_unsigned(family)
     add_pairs(family)
     add_ranks(family)
     add_scalars(family)

@@ -125,6 +125,45 @@ def add_empty(family: Family) -> None:
             family.add("logsumexp", [x], torch.logsumexp(x, [0]), axes=[0], keepdim=False)
 
 
+def documented_extremes_of_nothing(family: Family) -> None:
+    """The lowest (highest) value of the dtype; PyTorch refuses."""
+    for dtype in NUMBERS:
+        info = torch.finfo(DTYPES[dtype]) if dtype in FLOATS else torch.iinfo(DTYPES[dtype])
+        low, high = (-math.inf, math.inf) if dtype in FLOATS else (info.min, info.max)
+        x = torch.zeros((2, 0), dtype=DTYPES[dtype])
+        family.add("max", [x], torch.full((2,), low, dtype=x.dtype), axes=[1], keepdim=False)
+        family.add("min", [x], torch.full((2, 1), high, dtype=x.dtype), axes=[1], keepdim=True)
+
+
+def add_fractions_of_integers(family: Family) -> None:
+    """Means, deviations and norms of integers are f32."""
+    for dtype in INTEGERS + ["bool"]:
+        x = randoms(dtype, (4, 5), seed=45)
+        tolerance = close("f32", 16, 0.5)
+        for key in ["mean", "var", "std", "norm_2", "norm_1", "logsumexp"]:
+            function, attributes = FLOAT_REDUCTIONS[key]
+            expected = function(x.double(), [1], False).float()
+            family.add(op_name(key), [x], expected, tolerance, axes=[1], keepdim=False, **attributes)
+
+
+def add_rare_norms(family: Family) -> None:
+    for dtype in FLOATS:
+        x = randoms(dtype, (4, 5), seed=46)
+        x[1, 2] = 0
+        for p in [0.0, -math.inf, 0.5, 4.0]:
+            for axes in [[0], [1], [0, 1]]:
+                expected = norm(x.double(), axes, False, p).to(x.dtype)
+                family.add("norm", [x], expected, close(dtype, 64), axes=axes, keepdim=False, p=p)
+
+
+def add_long_sums(family: Family) -> None:
+    """Long enough to need a wider accumulator: in bf16 a sum of ones would stop at 256, in f16 at 2048."""
+    for dtype, count in [("bf16", 700), ("f16", 5000), ("f32", 3001), ("f64", 1001)]:
+        x = torch.ones(count, dtype=DTYPES[dtype])
+        for op, function in {"sum": torch.sum, "mean": torch.mean}.items():
+            family.add(op, [x], function(x.double()).to(x.dtype), close(dtype, 1), axes=[0], keepdim=False)
+
+
 def add_positions(family: Family) -> None:
     for seed, dtype in enumerate(NUMBERS):
         x = randoms(dtype, (3, 6, 2), seed=50 + seed)
@@ -136,6 +175,10 @@ def add_positions(family: Family) -> None:
             rows = special_rows(dtype)
             family.add("argmax", [rows], torch.argmax(rows, 1), axis=1, keepdim=False)
             family.add("argmin", [rows], torch.argmin(rows, 1), axis=1, keepdim=False)
+        family.add("argmax", [x], torch.argmax(x))
+        family.add("argmin", [x], torch.argmin(x))
+    for flags in [torch.tensor([[False, True, True], [False, False, False]])]:
+        family.add("argmax", [flags], flags.int().argmax(1), axis=1, keepdim=False)
     one = torch.tensor([[5.0]])
     family.add("argmax", [one], torch.argmax(one, 1), axis=1, keepdim=False)
 
@@ -145,6 +188,10 @@ def add_reduction_cases(family: Family) -> None:
     add_extremes(family)
     add_integer_reductions(family)
     add_empty(family)
+    documented_extremes_of_nothing(family)
+    add_fractions_of_integers(family)
+    add_rare_norms(family)
+    add_long_sums(family)
     add_positions(family)
 
 
@@ -160,6 +207,12 @@ def add_scan_cases(family: Family) -> None:
                     family.add(op, [x], expected, tolerance, axis=axis)
                 if x.numel():
                     family.add("cummax", [x], torch.cummax(x, axis).values, EQUAL, axis=axis)
+                    family.add("cummin", [x], torch.cummin(x, axis).values, EQUAL, axis=axis)
+        long = randoms(dtype, (129,), seed=61)
+        if dtype in FLOATS:
+            family.add("cumsum", [long], torch.cumsum(wide(long), 0).to(long.dtype), close(dtype, 32, 8), axis=0)
+        else:
+            family.add("cumsum", [long], torch.cumsum(long, 0), axis=0)
         if dtype in FLOATS:
             rows = special_rows(dtype)
             family.add("cumsum", [rows], torch.cumsum(rows, 1), close(dtype, 16), axis=1)

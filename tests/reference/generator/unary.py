@@ -53,11 +53,28 @@ def add_unary_cases(family: Family) -> None:
         x = edges(dtype)
         for op, function in {"neg": torch.neg, "abs": torch.abs, "sign": torch.sign, "square": torch.square}.items():
             family.add(op, [x], function(x))
+    add_integer_cases(family)
     for dtype in FLOATS:
         for shape in [(0,), (1,), (), (2, 1, 1, 2, 1, 3, 1)]:
             x = randoms(dtype, shape, seed=7)
             family.add("exp", [x], truth(torch.exp, x), ulps(1))
             family.add("neg", [x], -x)
+
+
+def add_integer_cases(family: Family) -> None:
+    """Functions with fractional results take integers and bool as f32; rounding leaves integers alone."""
+    for dtype in INTEGERS + ["bool"]:
+        x = edges(dtype)
+        as_float = x.float()
+        for op, (function, count) in MATH_FUNCTIONS.items():
+            family.add(op, [x], truth(function, as_float), ulps(count))
+        family.add("sqrt", [x], exact_sqrt(as_float))
+        family.add("recip", [x], torch.reciprocal(as_float))
+        for op, function in {"isnan": torch.isnan, "isinf": torch.isinf, "isfinite": torch.isfinite}.items():
+            family.add(op, [x], function(x))
+        if dtype != "bool":
+            for op in ["floor", "ceil", "round", "trunc"]:
+                family.add(op, [x], x)
 
 
 ACTIVATIONS = {
@@ -85,3 +102,4 @@ def add_activation_cases(family: Family) -> None:
     for dtype in INTEGERS:
         x = edges(dtype)
         family.add("relu", [x], torch.relu(x))
+        family.add("sigmoid", [x], truth(torch.sigmoid, x.float()), close("f32", 8))

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "luminal/symbolic/evaluate.h"
+#include "random_operands.h"
 #include "random_values.h"
 #include "random_view.h"
 
@@ -28,35 +29,16 @@ constexpr std::array kBinary{Op::kAdd,   Op::kAdd,      Op::kMul,       Op::kMul
                              Op::kDiv,   Op::kMod,      Op::kPow,       Op::kMax,
                              Op::kMax,   Op::kLessThan, Op::kEqual,     Op::kBitAnd,
                              Op::kBitOr, Op::kBitXor,   Op::kShiftLeft, Op::kShiftRight};
-constexpr std::array kFloats{DType::kF64,  DType::kF32,    DType::kF32,   DType::kF16,
-                             DType::kBF16, DType::kF8E4M3, DType::kF8E5M2};
-constexpr std::array kIntegers{DType::kI64, DType::kI32, DType::kI16, DType::kI8, DType::kU32,
-                               DType::kU16, DType::kU8,  DType::kI4,  DType::kU4};
-constexpr std::array kIndexes{DType::kI64, DType::kI32, DType::kU8, DType::kI16};
 constexpr std::array kModes{graph::ScatterMode::kSet, graph::ScatterMode::kAdd,
                             graph::ScatterMode::kMul, graph::ScatterMode::kMax,
                             graph::ScatterMode::kMin};
 constexpr std::array kLabels{"plain",      "with space", "a \"quote\"", "back\\slash",
                              "two\nlines", "%3",         "#",           "caf\xc3\xa9"};
 
-/// NumPy broadcasting of `from` to `to`, as far as it is decided.
-bool expands_to(const Shape& from, const Shape& to) {
-  if (from.size() > to.size()) return false;
-  for (size_t i = 0; i < from.size(); ++i) {
-    const Expr& extent = from[from.size() - 1 - i];
-    if (!(extent == to[to.size() - 1 - i]) && !extent.is_constant(1)) return false;
-  }
-  return true;
-}
-
 /// Builds one graph step by step.
-class GraphMaker {
+class GraphMaker : private OperandMaker {
  public:
-  explicit GraphMaker(uint64_t seed)
-      : random_(seed),
-        n_(Expr::variable("n", {0, 4})),
-        m_(Expr::variable("m", {1, 3})),
-        batch_(Expr::variable("batch", {2, 5})) {}
+  explicit GraphMaker(uint64_t seed) : OperandMaker(seed) {}
 
   Graph make(int steps) {
     for (int i = 0; i < 3; ++i) add_input(random_dtype(random_), random_shape());
@@ -66,131 +48,21 @@ class GraphMaker {
   }
 
  private:
-  Expr random_extent() {
-    switch (random_.between(0, 9)) {
-      case 0:
-        return n_;
-      case 1:
-        return m_;
-      case 2:
-        return batch_;
-      case 3:
-        return n_ + 1;
-      case 4:
-        return m_ * 2;
-      case 5:
-        return n_ + m_;
-      case 6:
-        return random_.one_in(3) ? 0 : 6;
-      default:
-        return random_.between(1, 5);
-    }
-  }
-
-  Shape random_shape() {
-    Shape shape;
-    const int64_t rank = random_.one_in(8) ? random_.between(4, 6) : random_.between(0, 3);
-    for (int64_t k = 0; k < rank; ++k) {
-      shape.push_back(random_extent());
-      if (most_elements(shape) > kMostElements / 4) shape.back() = 1;
-    }
-    return shape;
-  }
-
-  NodeId add_input(DType dtype, const Shape& shape) {
-    return graph_.add_input("x" + std::to_string(input_count_++), dtype, shape);
-  }
-
-  NodeId add_array(DType dtype, const graph::Extents& extents) {
-    return graph_.add_constant(random_array(random_, dtype, extents));
-  }
-
-  NodeId add_iota(DType dtype, const Shape& shape) {
-    Expr value = random_.between(-3, 3);
-    for (size_t k = 0; k < shape.size(); ++k)
-      value += Expr::axis(static_cast<int64_t>(k), shape[k]) * random_.between(-2, 5);
-    if (random_.one_in(3)) value += n_;
-    if (random_.one_in(4)) value = symbolic::mod(value, random_.between(2, 5));
-    if (random_.one_in(4)) value = symbolic::floor_div(value, random_.between(2, 5));
-    return graph_.add_iota(dtype, shape, value);
-  }
-
-  NodeId any_node() { return {static_cast<uint32_t>(random_.index(graph_.size()))}; }
-
-  int few_moves() { return random_.one_in(2) ? 0 : static_cast<int>(random_.between(1, 4)); }
-
-  Edge any_edge() { return random_edge(random_, graph_, any_node(), few_moves()); }
-
-  /// An edge of this dtype: an existing node if one is found by trying, otherwise a cast.
-  Edge edge_of(DType dtype) {
-    for (int attempt = 0; attempt < 6; ++attempt) {
-      const NodeId node = any_node();
-      if (graph_.node(node).dtype() == dtype)
-        return random_edge(random_, graph_, node, few_moves());
-    }
-    return random_edge(random_, graph_, graph_.add_cast(Op::kCast, any_edge(), dtype), few_moves());
-  }
-
-  /// An edge of this dtype and domain: an existing value that broadcasts to it, or a new source.
-  Edge partner(DType dtype, const Shape& domain) {
-    for (int attempt = 0; attempt < 8; ++attempt) {
-      const NodeId node = any_node();
-      if (graph_.node(node).dtype() != dtype) continue;
-      const Edge edge = random_edge(random_, graph_, node, few_moves());
-      if (expands_to(edge.view.domain(), domain)) return {edge.view.expand(domain), edge.node};
-    }
-    switch (random_.between(0, 2)) {
-      case 0:
-        return expanded(graph_.add_constant(random_scalar(random_, dtype)), domain);
-      case 1:
-        return expanded(add_iota(dtype, domain), domain);
-      default:
-        return expanded(add_input(dtype, random_broadcast_of(domain)), domain);
-    }
-  }
-
-  /// A shape that broadcasts to `domain`: trailing axes, some of them 1.
-  Shape random_broadcast_of(const Shape& domain) {
-    Shape shape;
-    for (size_t k = static_cast<size_t>(random_.index(domain.size() + 1)); k < domain.size(); ++k)
-      shape.push_back(random_.one_in(4) ? Expr(1) : domain[k]);
-    return shape;
-  }
-
-  Edge expanded(NodeId node, const Shape& domain) {
-    return {graph_.whole(node).view.expand(domain), node};
-  }
-
-  /// A dtype that the op takes.
-  DType dtype_for(graph::DTypeRule rule) {
-    switch (rule) {
-      case graph::DTypeRule::kFloat:
-        return random_.pick(kFloats);
-      case graph::DTypeRule::kNumber:
-        return random_.one_in(2) ? random_.pick(kFloats) : random_.pick(kIntegers);
-      case graph::DTypeRule::kInteger:
-        return random_.pick(kIntegers);
-      case graph::DTypeRule::kBits:
-        return random_.one_in(4) ? DType::kBool : random_.pick(kIntegers);
-      default:
-        return random_dtype(random_);
-    }
-  }
-
-  Edge edge_for(Op op) { return edge_of(dtype_for(graph::info(op).dtype_rule)); }
-
-  DType dtype_of(const Edge& edge) const { return graph_.node(edge.node).dtype(); }
-
   NodeId add_binary() {
-    const Op op = random_.pick(kBinary);
-    const Edge lhs = edge_for(op);
-    const Edge rhs = partner(dtype_of(lhs), lhs.view.domain());
+    Op op = random_.pick(kBinary);
+    Edge lhs = edge_for(op);
+    if (random_.one_in(2)) {  // the other way round: an op that takes what is there
+      lhs = any_edge();
+      while (!takes(op, dtype_of(lhs))) op = random_.pick(kBinary);
+    }
+    const Edge rhs = other_side(lhs);
     return random_.one_in(2) ? graph_.add(op, {lhs, rhs}) : graph_.add(op, {rhs, lhs});
   }
 
   NodeId add_select() {
-    const Edge first = any_edge();
-    const Edge second = partner(dtype_of(first), first.view.domain());
+    Edge first = random_.one_in(3) ? edge_of(DType::kBool) : any_edge();
+    if (random_.one_in(4)) first = special_constant(dtype_of(first), first.view.domain());
+    const Edge second = other_side(first);
     return graph_.add(Op::kSelect, {partner(DType::kBool, first.view.domain()), first, second});
   }
 
@@ -202,6 +74,25 @@ class GraphMaker {
     return graph_.add(op, {edge}, graph::ReduceAttribute{axes});
   }
 
+  /// The last op once more on its own result, or a comparison with a constant: what rules about
+  /// chains look for.
+  NodeId add_repetition() {
+    const NodeId last{static_cast<uint32_t>(graph_.size() - 1)};
+    const graph::Node node = graph_.node(last);  // a copy: adding constants moves the nodes
+    const Edge whole = graph_.whole(last);
+    if (node.op == Op::kCast) return graph_.add_cast(node.op, whole, random_dtype(random_));
+    if (node.op == Op::kBitcast)
+      return graph_.add_cast(node.op, whole, graph_.node(node.operands[0].node).dtype());
+    if (graph::is_reduction(node.op)) {
+      const auto axes = static_cast<int>(random_.between(0, whole.view.rank()));
+      return graph_.add(node.op, {whole}, graph::ReduceAttribute{axes});
+    }
+    Op op = graph::is_bool(node.dtype()) && random_.one_in(2) ? Op::kBitXor : Op::kEqual;
+    const bool binary = graph::is_elementwise(node.op) && graph::info(node.op).arity == 2;
+    if (binary && takes(node.op, node.dtype()) && !random_.one_in(3)) op = node.op;
+    return graph_.add(op, {whole, special_constant(node.dtype(), node.shape())});
+  }
+
   NodeId add_cast() {
     const Edge edge = any_edge();
     if (random_.one_in(3))
@@ -210,15 +101,6 @@ class GraphMaker {
             row.kind != graph::DTypeKind::kBool && !graph::is_bool(dtype_of(edge)))
           return graph_.add_cast(Op::kBitcast, edge, row.dtype);
     return graph_.add_cast(Op::kCast, edge, random_dtype(random_));
-  }
-
-  /// Positions below `bound`, computed from whatever integers there are: max(x % bound, 0).
-  Edge positions(const Shape& shape, int64_t bound) {
-    const DType dtype = random_.pick(kIndexes);
-    const Edge limit = expanded(graph_.add_constant(Scalar::of(dtype, bound)), shape);
-    const NodeId rest = graph_.add(Op::kMod, {partner(dtype, shape), limit});
-    const Edge zero = expanded(graph_.add_constant(Scalar::of(dtype, 0)), shape);
-    return graph_.whole(graph_.add(Op::kMax, {graph_.whole(rest), zero}));
   }
 
   NodeId add_gather() {
@@ -287,7 +169,7 @@ class GraphMaker {
   }
 
   NodeId add_node() {
-    switch (random_.between(0, 15)) {
+    switch (random_.between(0, 17)) {
       case 0:
       case 1:
         return add_source();
@@ -311,6 +193,9 @@ class GraphMaker {
         return add_argsort();
       case 11:
         return add_barrier();
+      case 12:
+      case 13:
+        return add_repetition();
       default:
         return add_binary();
     }
@@ -345,11 +230,6 @@ class GraphMaker {
         graph_.add_output("out" + std::to_string(count++), graph_.whole(id));
     graph_.add_output("view", random_edge(random_, graph_, any_node(), 3));
   }
-
-  Graph graph_;
-  Random random_;
-  Expr n_, m_, batch_;
-  int input_count_ = 0;
 };
 
 }  // namespace

@@ -79,11 +79,11 @@ Executable::InputSlot& Executable::slot(std::string_view operation, const Tensor
   return slot(operation, node.attribute<graph::InputAttribute>().name);
 }
 
-void Executable::set(const Tensor& input, Array value) {
+void Executable::set(const Tensor& input, const Array& value) {
   slot("set", input) = {value.cast(input.dtype()), false, {}};
 }
 
-void Executable::set(std::string_view input, Array value) {
+void Executable::set(std::string_view input, const Array& value) {
   InputSlot& target = slot("set", input);
   const DType dtype = state_->graph.node(*state_->graph.find_input(input)).dtype();
   target = {value.cast(dtype), false, {}};
@@ -93,7 +93,7 @@ void Executable::set(const Tensor& input, const NestedValues& values) {
   set(input, values.to_array(input.dtype()));
 }
 
-void Executable::set_flat(const Tensor& input, Array values) {
+void Executable::set_flat(const Tensor& input, const Array& values) {
   slot("set", input) = {values.cast(input.dtype()), true, {}};
 }
 

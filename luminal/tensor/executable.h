@@ -46,8 +46,8 @@ class Executable {
   // cast rules.
 
   /// Data with its own extents.
-  void set(const Tensor& input, Array value);
-  void set(std::string_view input, Array value);
+  void set(const Tensor& input, const Array& value);
+  void set(std::string_view input, const Array& value);
   /// Flat values, in row-major order. With one unknown dim in the shape, its value follows from
   /// their number.
   template <typename T>
@@ -115,7 +115,7 @@ class Executable {
 
   template <typename T>
   static constexpr DType dtype_for();
-  void set_flat(const Tensor& input, Array values);
+  void set_flat(const Tensor& input, const Array& values);
   InputSlot& slot(std::string_view operation, const Tensor& input);
   InputSlot& slot(std::string_view operation, std::string_view name);
   /// Where the value of an input or result is kept; throws UserError if the executable has none for

@@ -1,0 +1,237 @@
+#include "luminal/kernel/evaluate.h"
+
+#include "luminal/graph/dim_binding.h"
+#include "luminal/graph/elements.h"
+#include "luminal/graph/interpreter_elementwise.h"
+#include "luminal/support/check.h"
+
+namespace luminal::kernel {
+namespace {
+
+using graph::Array;
+using graph::Extents;
+
+Number number_of(const Scalar& scalar) {
+  if (is_float(scalar.dtype())) return {scalar.as_double(), 0};
+  return {0.0, scalar.as_int64()};
+}
+
+void put(graph::Block& block, const Number& number) {
+  block.floats[0] = number.real;
+  block.integers[0] = number.integer;
+}
+
+/// The bits of a value read as another dtype of the same width.
+Number bitcast(DType from, DType to, Number value) {
+  Array array(from, {1});
+  store(array, 0, value);
+  const auto bytes = array.bytes();
+  return number_of(Array(to, {1}, {bytes.begin(), bytes.end()}).at(0));
+}
+
+}  // namespace
+
+std::optional<int64_t> position_in(const Extents& extents, std::span<const int64_t> index) {
+  int64_t position = 0;
+  for (size_t k = 0; k < extents.size(); ++k) {
+    if (index[k] < 0 || index[k] >= extents[k]) return std::nullopt;
+    position = position * extents[k] + index[k];
+  }
+  return position;
+}
+
+void store(Array& array, int64_t position, Number value) {
+  const auto bytes = array.mutable_bytes();
+  if (is_float(array.dtype()))
+    graph::store(array.dtype(), bytes.data(), position, std::span<const double>(&value.real, 1));
+  else
+    graph::store(array.dtype(), bytes.data(), position,
+                 std::span<const int64_t>(&value.integer, 1));
+}
+
+Evaluator::Evaluator(const Arena& arena, const Tensors& tensors, const graph::DimValues& dims)
+    : arena_(arena), tensors_(tensors), operands_(3) {
+  // Variables are known by name and interval; expressions say which intervals occur.
+  const auto note = [&](const Expr& expr) {
+    for (const Expr& variable : expr.variables()) {
+      const auto value = dims.find(variable.name());
+      if (value == dims.end()) continue;
+      const symbolic::Binding binding{variable, Expr(value->second)};
+      bool present = false;
+      for (const symbolic::Binding& other : dims_) present = present || other.symbol == variable;
+      if (!present) dims_.push_back(binding);
+    }
+  };
+  for (uint32_t id = 0; id < arena.size(); ++id) {
+    for (const Expr& expr : arena[BodyId{id}].exprs) {
+      note(expr);
+      for (const Expr& axis : expr.axes()) note(axis.axis_extent());
+    }
+    if (arena[BodyId{id}].kind != BodyKind::kLoad) continue;
+    for (const Expr& extent : arena.tensor(arena[BodyId{id}].tensor).shape) note(extent);
+  }
+  for (const auto& [name, value] : dims) names_[name] = value;
+}
+
+int64_t Evaluator::extent(const Expr& expr) const { return symbolic::evaluate(expr, names_); }
+
+const Evaluator::Compiled& Evaluator::compiled(const Expr& expr) {
+  const auto found = compiled_.find(expr);
+  if (found != compiled_.end()) return found->second;
+  // Dims go in first: they decide extents of 0 and 1, which change the expression itself.
+  const Expr fixed = symbolic::substitute(expr, dims_);
+  Compiled compiled;
+  compiled.slots = fixed.axes();
+  if (fixed.is_constant())
+    compiled.constant = *fixed.constant_value();
+  else
+    compiled.program.emplace(fixed, compiled.slots);
+  return compiled_.emplace(expr, std::move(compiled)).first->second;
+}
+
+int64_t Evaluator::evaluate(const Expr& expr) {
+  const Compiled& program = compiled(expr);
+  if (!program.program) return program.constant;
+  std::vector<int64_t> values;
+  for (const Expr& axis : program.slots)
+    values.push_back(is_value_axis(axis) ? evaluate(body_of_value(axis)).integer
+                                         : axes_.at(axis.axis_id()).value);
+  return (*program.program)(values);
+}
+
+Number Evaluator::rounded(DType dtype, Number value) {
+  if (is_float(dtype))
+    graph::round_floats(dtype, {&value.real, 1});
+  else
+    graph::wrap_integers(dtype, {&value.integer, 1});
+  return value;
+}
+
+Number Evaluator::apply(const BodyNode& node, std::span<const Number> operands) {
+  // Comparisons take the dtype of what they compare, selects that of what they choose.
+  const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
+  const DType operand_dtype = arena_[typed].dtype;
+  if (node.op == Op::kBitcast) return bitcast(operand_dtype, node.dtype, operands[0]);
+  for (size_t k = 0; k < operands.size(); ++k) put(operands_[k], operands[k]);
+  graph::compute_elementwise(node.op, operand_dtype, node.dtype,
+                             std::span(operands_).first(operands.size()), 1, result_);
+  return rounded(node.dtype, {result_.floats[0], result_.integers[0]});
+}
+
+Number Evaluator::identity(Op op, DType dtype) {
+  if (op == Op::kReduceMax) return number_of(Scalar::lowest(dtype));
+  return op == Op::kSum ? Number{0.0, 0} : Number{1.0, 1};
+}
+
+Number Evaluator::combine(Op op, DType dtype, Number a, Number b) {
+  const bool real = is_float(dtype);
+  switch (op) {
+    case Op::kSum:
+      return real ? Number{a.real + b.real, 0}
+                  : Number{0.0, graph::wrapping_add(a.integer, b.integer)};
+    case Op::kProd:
+      return real ? Number{a.real * b.real, 0}
+                  : Number{0.0, graph::wrapping_mul(a.integer, b.integer)};
+    default:
+      return real ? Number{graph::maximum(a.real, b.real), 0}
+                  : Number{0.0, graph::maximum(a.integer, b.integer)};
+  }
+}
+
+Number Evaluator::load(const BodyNode& node) {
+  const auto found = tensors_.find(node.tensor);
+  LUMINAL_CHECK(found != tensors_.end(), "tensor {} is not in memory", node.tensor.value);
+  std::vector<int64_t> index;
+  for (const Expr& expr : node.exprs) index.push_back(evaluate(expr));
+  const std::optional<int64_t> position = position_in(found->second.extents(), index);
+  return position ? number_of(found->second.at(*position)) : Number{};
+}
+
+Number Evaluator::reduce(const BodyNode& node) {
+  Number total = identity(node.op, node.dtype);
+  for_each_position(*this, node.exprs, [&] {
+    total = combine(node.op, node.dtype, total, evaluate(node.children[0]));
+  });
+  return rounded(node.dtype, total);
+}
+
+int64_t Evaluator::last_change(const BodyNode& node) const {
+  int64_t time = node.height > 0 ? reductions_clock_ : 0;
+  for (const Expr& axis : node.free) {
+    const auto found = axes_.find(axis.axis_id());
+    if (found != axes_.end()) time = std::max(time, found->second.set_at);
+  }
+  return time;
+}
+
+Number Evaluator::evaluate(BodyId id) {
+  if (kept_.size() <= id.value) kept_.resize(arena_.size());
+  const int64_t changed_at = last_change(arena_[id]);
+  if (kept_[id.value].changed_at != changed_at) {
+    const Number value = compute(id);
+    kept_[id.value] = {value, changed_at};
+  }
+  return kept_[id.value].value;
+}
+
+Number Evaluator::compute(BodyId id) {
+  const BodyNode& node = arena_[id];
+  switch (node.kind) {
+    case BodyKind::kLoad:
+      return load(node);
+    case BodyKind::kConstant:
+      return number_of(node.constant);
+    case BodyKind::kIota:
+      return number_of(Scalar::of(node.dtype, evaluate(node.exprs[0])));
+    case BodyKind::kWhere: {
+      for (const Expr& test : node.exprs)
+        if (evaluate(test) == 0) return evaluate(node.children[1]);
+      return evaluate(node.children[0]);
+    }
+    case BodyKind::kReduce: {
+      if (known)
+        if (const auto value = known(id)) return *value;
+      return reduce(node);
+    }
+    case BodyKind::kOp:
+      break;
+  }
+  if (node.op == Op::kSelect)
+    return evaluate(node.children[evaluate(node.children[0]).integer != 0 ? 1 : 2]);
+  std::vector<Number> operands;
+  for (BodyId child : node.children) operands.push_back(evaluate(child));
+  return apply(node, operands);
+}
+
+void for_each_position(Evaluator& evaluator, std::span<const Expr> axes,
+                       const std::function<void()>& visit) {
+  if (axes.empty()) return visit();
+  const int64_t extent = evaluator.extent(axes[0].axis_extent());
+  for (int64_t value = 0; value < extent; ++value) {
+    evaluator.set_axis(axes[0], value);
+    for_each_position(evaluator, axes.subspan(1), visit);
+  }
+}
+
+void run_kernel(const Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
+                Tensors& tensors) {
+  Evaluator evaluator(arena, tensors, dims);
+  std::vector<Array> results;
+  for (const Root& root : kernel.roots) {
+    const TensorType& type = arena.tensor(root.tensor);
+    results.emplace_back(type.dtype, graph::extents_of(type.shape, dims));
+  }
+  for_each_position(evaluator, kernel.axes, [&] {
+    for (size_t k = 0; k < results.size(); ++k) {
+      std::vector<int64_t> index;
+      for (const Expr& expr : kernel.roots[k].store) index.push_back(evaluator.evaluate(expr));
+      const std::optional<int64_t> position = position_in(results[k].extents(), index);
+      LUMINAL_CHECK(position.has_value(), "a kernel stores outside of its tensor");
+      store(results[k], *position, evaluator.evaluate(kernel.roots[k].value));
+    }
+  });
+  for (size_t k = 0; k < results.size(); ++k)
+    tensors.insert_or_assign(kernel.roots[k].tensor, std::move(results[k]));
+}
+
+}  // namespace luminal::kernel

@@ -11,7 +11,7 @@
 namespace luminal::egraph {
 
 EGraph::EGraph(EGraphOptions options)
-    : options_(std::move(options)),
+    : options_(options),
       db_(std::make_shared<ValueStore>()),
       engine_(db_),
       scheduler_(db_, engine_) {
@@ -25,7 +25,7 @@ std::string EGraph::run_program(std::string_view text, std::string_view file_nam
   return run_commands(parse_program(*file));
 }
 
-std::string EGraph::run_commands(std::vector<Command> commands) {
+std::string EGraph::run_commands(const std::vector<Command>& commands) {
   output_.clear();
   for (const Command& command : commands) execute(command);
   return std::move(output_);

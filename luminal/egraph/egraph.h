@@ -40,7 +40,7 @@ class EGraph {
   /// what ran before it keeps its effect, and what it printed is in `output_before_error`.
   std::string run_program(std::string_view text, std::string_view file_name = "program");
   /// Runs commands that were parsed or built.
-  std::string run_commands(std::vector<Command> commands);
+  std::string run_commands(const std::vector<Command>& commands);
   /// Output of the commands before the one that threw.
   const std::string& output_before_error() const { return output_; }
 

@@ -229,7 +229,7 @@ Command parse_print_function(const Sexp& node) {
   if (args.plain.size() == 2) print.limit = as_count(*args.plain[1], "a number of rows");
   print.file = string_option(args, ":file");
   const std::string mode = word_option(args, ":mode");
-  if (mode != "" && mode != "default" && mode != "csv") expected(node, ":mode default or csv");
+  if (!mode.empty() && mode != "default" && mode != "csv") expected(node, ":mode default or csv");
   print.csv = mode == "csv";
   return {node.span, std::move(print)};
 }

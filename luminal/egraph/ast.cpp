@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace luminal::egraph {
 namespace {
 
@@ -45,7 +47,12 @@ Expr make_call(std::string name, std::vector<Expr> args, Span span) {
 }
 
 std::string to_text(const Expr& expr) {
-  if (expr.kind == Expr::Kind::kVariable) return expr.name;
+  if (expr.kind == Expr::Kind::kVariable) {
+    // Names made by desugaring hold a blank, which text cannot.
+    std::string name = expr.name;
+    std::replace(name.begin(), name.end(), ' ', '-');
+    return name;
+  }
   if (expr.kind == Expr::Kind::kLiteral) return literal_text(expr.literal);
   std::string text = "(" + expr.name;
   for (const Expr& arg : expr.args) text += " " + to_text(arg);

@@ -1,0 +1,129 @@
+#include "luminal/egraph/explain.h"
+
+#include "luminal/egraph/lower.h"
+
+namespace luminal::egraph {
+namespace {
+
+std::string term_text(EGraph& egraph, SortId sort, Value value) {
+  Extractor& extract = egraph.extractor();
+  const auto best = extract.best(sort, value);
+  if (!best) return fmt::format("{}-{}", egraph.database().sorts.name(sort), value);
+  return extract.terms().text(best->term);
+}
+
+std::string slot_name(const Query& query, uint32_t slot) {
+  const std::string& name = query.names[slot];
+  return name.empty() ? "?" + std::to_string(slot) : name;
+}
+
+std::string term_name(const Database& db, const Query& query, const Term& term, SortId sort) {
+  return term.is_constant ? value_text(db, sort, term.word) : slot_name(query, term.word);
+}
+
+/// An atom in program text: tables first, then primitives.
+std::string atom_text(const Database& db, const Query& query, uint32_t number) {
+  if (number < query.atoms.size()) {
+    const TableAtom& atom = query.atoms[number];
+    const Function& function = db.functions[atom.function];
+    std::string call = "(" + function.name;
+    for (uint32_t c = 0; c + 1 < atom.terms.size(); ++c)
+      call += " " + term_name(db, query, atom.terms[c], function.column_sort(c));
+    const std::string out = term_name(db, query, atom.terms.back(), function.output);
+    return "(= " + out + " " + call + "))";
+  }
+  const PrimitiveAtom& atom = query.primitives[number - query.atoms.size()];
+  std::string text = "(" + atom.primitive->name;
+  for (size_t i = 0; i < atom.inputs.size(); ++i) {
+    const auto& sorts = atom.primitive->signature.inputs;
+    const SortId sort = i < sorts.size() ? sorts[i] : kI64Sort;
+    text += " " + term_name(db, query, atom.inputs[i], sort);
+  }
+  return text + ")";
+}
+
+/// The sort of a slot, from a table column that holds it.
+SortId slot_sort(const Database& db, const Query& query, uint32_t slot) {
+  for (const TableAtom& atom : query.atoms)
+    for (uint32_t c = 0; c < atom.terms.size(); ++c)
+      if (!atom.terms[c].is_constant && atom.terms[c].word == slot)
+        return db.functions[atom.function].column_sort(c);
+  for (const PrimitiveAtom& atom : query.primitives)
+    if (!atom.output.is_constant && atom.output.word == slot)
+      return atom.primitive->signature.output;
+  return kNone;
+}
+
+}  // namespace
+
+std::string why(EGraph& egraph, const Expr& expr) {
+  Database& db = egraph.database();
+  if (!db.origins.enabled)
+    throw run_error(expr.span, "origins are not recorded: set EGraphOptions::record_origins");
+  const FunctionId id = db.find_function(expr.name);
+  if (expr.kind != Expr::Kind::kCall || id == kNone)
+    throw run_error(expr.span, "why needs a call of a table, got {}", to_text(expr));
+  std::vector<Value> keys;
+  for (const Expr& arg : expr.args) keys.push_back(egraph.evaluate(arg));
+  const Table& table = db.functions[id].table;
+  if (keys.size() != table.num_keys())
+    throw run_error(expr.span, "{} takes {} arguments", expr.name, table.num_keys());
+  const uint32_t row = table.find(keys.data());
+  if (row == kNone) throw run_error(expr.span, "there is no row {}", to_text(expr));
+  uint32_t match = kNone;
+  if (id < db.origins.by_function.size() && row < db.origins.by_function[id].size())
+    match = db.origins.by_function[id][row];
+  if (match == kNone) return to_text(expr) + " was written by the top level";
+  const auto& [rule_id, values] = db.origins.matches[match];
+  const CompiledRule& rule = *db.rules[rule_id].rule;
+  std::string text = to_text(expr) + " was written by rule " + rule.name;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint32_t slot = rule.query.outputs[i];
+    const SortId sort = slot_sort(db, rule.query, slot);
+    const std::string value = sort == kNone ? "?" : term_text(egraph, sort, values[i]);
+    text += fmt::format("{}{} = {}", i == 0 ? ", matched with " : ", ", slot_name(rule.query, slot),
+                        value);
+  }
+  return text;
+}
+
+Mismatch why_not(EGraph& egraph, const std::string& ruleset, const std::string& rule_name,
+                 const Expr& term) {
+  Database& db = egraph.database();
+  const auto set = db.rulesets.find(ruleset);
+  if (set == db.rulesets.end() || set->second.by_name.count(rule_name) == 0)
+    throw run_error(term.span, "no rule {} in ruleset {}", rule_name, ruleset);
+  const CompiledRule& rule = *db.rules[set->second.by_name.at(rule_name)].rule;
+  const Query& query = rule.query;
+  const Value value = egraph.evaluate(term);
+  std::vector<std::pair<uint32_t, Value>> given;
+  if (!query.atoms.empty() && !query.atoms[0].terms.back().is_constant)
+    given.push_back({query.atoms[0].terms.back().word, value});
+  Mismatch result;
+  uint32_t deepest = 0, failed = kNone;
+  Matcher matcher(db, *rule.plan, egraph.engine());
+  matcher.watch_failures([&](uint32_t depth, uint32_t atom) {
+    if (failed != kNone && depth <= deepest) return;
+    deepest = depth;
+    failed = atom;
+  });
+  const std::vector<RowRange> ranges(query.atoms.size());
+  egraph.engine().set_read_only(true);
+  matcher.run(ranges, given, [&](std::span<const Value>) {
+    result.matches = true;
+    return false;
+  });
+  egraph.engine().set_read_only(false);
+  if (result.matches) {
+    result.text = fmt::format("rule {} matches {}", rule_name, to_text(term));
+    return result;
+  }
+  result.atoms_matched = deepest;
+  result.failed_atom = failed == kNone ? "" : atom_text(db, query, failed);
+  result.text = fmt::format("rule {} does not match {}: after {} of {} conditions, {} fails",
+                            rule_name, to_text(term), deepest,
+                            query.atoms.size() + query.primitives.size(), result.failed_atom);
+  return result;
+}
+
+}  // namespace luminal::egraph

@@ -1,0 +1,113 @@
+#include "luminal/egraph/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "luminal/egraph/builder.h"
+#include "luminal/egraph/egraph.h"
+#include "luminal/egraph/report.h"
+
+namespace luminal::egraph {
+namespace {
+
+const char* const kEndless =
+    "(datatype N (Z) (S N)) (rule ((= n (S m))) ((S n))) (rewrite (S n) (S (S n))) (S (Z))"
+    "(relation grow (i64)) (rule ((grow n)) ((grow (+ n 1)))) (grow 0)";
+
+TEST(Budget, OfIterationsEndsARunWithAReason) {
+  EGraph egraph;
+  egraph.run_program(kEndless);
+  egraph.set_budget({.iterations = 7, .rows = 0, .seconds = 0});
+  const RunReport report = egraph.run(saturate({run()}));
+  EXPECT_EQ(report.stop, StopReason::kIterations);
+  EXPECT_EQ(report.iterations, 7u);
+  EXPECT_EQ(to_text(report.stop), "iteration budget used up");
+}
+
+TEST(Budget, OfRowsAndTimeEndARun) {
+  EGraph egraph;
+  egraph.run_program(kEndless);
+  egraph.set_budget({.iterations = 0, .rows = 200, .seconds = 0});
+  EXPECT_EQ(egraph.run(saturate({run()})).stop, StopReason::kRows);
+  egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.02});
+  EXPECT_EQ(egraph.run(saturate({run()})).stop, StopReason::kTime);
+}
+
+TEST(Budget, CutsASingleExplosiveIterationShort) {
+  EGraph egraph;
+  egraph.run_program("(relation n (i64)) (relation q (i64 i64 i64 i64))");
+  std::string facts;
+  for (int i = 0; i < 200; ++i) facts += fmt::format("(n {})", i);
+  egraph.run_program(facts + "(rule ((n a) (n b) (n c) (n d)) ((q a b c d)))");
+  egraph.set_budget({.iterations = 0, .rows = 10000, .seconds = 0});
+  const RunReport report = egraph.run(run());
+  EXPECT_EQ(report.stop, StopReason::kRows);
+  EXPECT_LE(egraph.database().num_rows(), 10300u);
+}
+
+TEST(Reports, CountMatchesAndRowsPerRule) {
+  EGraph egraph;
+  egraph.run_program(
+      "(relation e (i64 i64)) (relation p (i64 i64)) (rule ((e x y)) ((p x y)) :name \"copy\")"
+      "(e 1 2) (e 2 3) (run 2)");
+  const RuleState& rule = egraph.database().rules.at(0);
+  EXPECT_EQ(rule.matches, 2u);
+  EXPECT_GE(rule.rows_visited, 2u);
+  EXPECT_NE(profile_text(egraph.database()).find("Rule copy"), std::string::npos);
+  EXPECT_NE(profile_json(egraph.database()).find("\"matches\":2"), std::string::npos);
+}
+
+/// A program large enough for threads to be used.
+std::string busy_program(const std::vector<std::string>& rules) {
+  std::string text =
+      "(datatype M (Num i64) (Add M M) (Mul M M)) (relation e (i64 i64)) (relation p (i64 i64))"
+      "(relation t (i64 i64 i64)) (relation s (i64 i64))";
+  for (const std::string& rule : rules) text += rule;
+  std::mt19937 random(5);
+  for (int i = 0; i < 400; ++i) text += fmt::format("(e {} {})", random() % 200, random() % 200);
+  for (int i = 0; i < 60; ++i)
+    text += fmt::format("(Add (Num {}) (Mul (Num {}) (Num {})))", i, i % 7, i % 5);
+  return text + "(run 6) (print-size) (extract (Add (Num 3) (Mul (Num 3) (Num 3))))";
+}
+
+std::vector<std::string> busy_rules() {
+  return {"(rule ((e x y)) ((p x y)))",
+          "(rule ((p x y) (e y z)) ((p x z)))",
+          "(rule ((e x y) (e y z) (e z x)) ((t x y z)))",
+          "(rule ((p x y) (!= x y) (e y x)) ((s x y)))",
+          "(rewrite (Add a b) (Add b a))",
+          "(rewrite (Mul a b) (Mul b a))",
+          "(rewrite (Mul (Num a) (Num b)) (Num (* a b)))",
+          "(rewrite (Add (Num a) (Num b)) (Num (+ a b)))"};
+}
+
+TEST(Determinism, ThreadsDoNotChangeTheResult) {
+  const std::string text = busy_program(busy_rules());
+  std::string expected, rows;
+  for (const uint32_t threads : {1u, 2u, 3u}) {
+    EGraph egraph(
+        {.threads = threads, .print_costs = false, .record_origins = false, .budget = {}});
+    const std::string output = egraph.run_program(text);
+    const std::string table = egraph.run_program("(print-function p) (print-function Add)");
+    if (threads == 1) expected = output, rows = table;
+    EXPECT_EQ(output, expected) << threads;
+    EXPECT_EQ(table, rows) << threads;
+  }
+}
+
+TEST(Determinism, RuleOrderDoesNotChangeSizesOrCosts) {
+  std::mt19937 random(17);
+  std::vector<std::string> rules = busy_rules();
+  EGraph first({.threads = 1, .print_costs = true, .record_origins = false, .budget = {}});
+  const std::string expected = first.run_program(busy_program(rules));
+  for (int round = 0; round < 5; ++round) {
+    std::shuffle(rules.begin(), rules.end(), random);
+    EGraph egraph({.threads = 1, .print_costs = true, .record_origins = false, .budget = {}});
+    EXPECT_EQ(egraph.run_program(busy_program(rules)), expected);
+  }
+}
+
+}  // namespace
+}  // namespace luminal::egraph

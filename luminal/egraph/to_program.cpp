@@ -1,0 +1,212 @@
+// The dump of an e-graph as a program that builds it again.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "luminal/egraph/view.h"
+
+namespace luminal::egraph {
+namespace {
+
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(Database& db) : db_(db) {}
+
+  std::string write() {
+    write_sorts();
+    write_tables();
+    write_rulesets();
+    write_constructor_rows();
+    write_function_rows();
+    write_globals();
+    return std::move(text_);
+  }
+
+ private:
+  void line(const std::string& text) { text_ += text + "\n"; }
+
+  /// Base sorts, hidden sorts of relations and host sorts have no declaration.
+  void write_sorts() {
+    for (SortId id = kBigRatSort + 1; id < db_.sorts.size(); ++id) {
+      const Sort& sort = db_.sorts[id];
+      if (sort.kind == SortKind::kEq && sort.unionable) line("(sort " + sort.name + ")");
+    }
+    for (SortId id = kBigRatSort + 1; id < db_.sorts.size(); ++id) {
+      const Sort& sort = db_.sorts[id];
+      if (sort.kind == SortKind::kHost) line("; host sort " + sort.name);
+      if (sort.is_container()) line(container_declaration(sort));
+    }
+  }
+
+  std::string container_declaration(const Sort& sort) const {
+    static const std::map<SortKind, std::string> presorts = {
+        {SortKind::kVec, "Vec"},   {SortKind::kSet, "Set"},
+        {SortKind::kMap, "Map"},   {SortKind::kMultiSet, "MultiSet"},
+        {SortKind::kPair, "Pair"}, {SortKind::kFn, "UnstableFn"}};
+    std::string args;
+    for (size_t i = 0; i < sort.args.size(); ++i) {
+      if (sort.kind == SortKind::kFn && i + 1 == sort.args.size()) args += ")";
+      args += (i == 0 && sort.kind == SortKind::kFn && sort.args.size() > 1 ? "" : " ");
+      args += db_.sorts.name(sort.args[i]);
+    }
+    if (sort.kind == SortKind::kFn) args = " (" + args;
+    return "(sort " + sort.name + " (" + presorts.at(sort.kind) + args + "))";
+  }
+
+  void write_tables() {
+    for (const Function& function : db_.functions) {
+      if (function.hidden) continue;
+      std::string inputs;
+      for (const SortId input : function.inputs)
+        inputs += (inputs.empty() ? "" : " ") + db_.sorts.name(input);
+      if (function.kind == FunctionKind::kRelation) {
+        line(fmt::format("(relation {} ({}))", function.name, inputs));
+        continue;
+      }
+      const std::string output = db_.sorts.name(function.output);
+      if (function.kind == FunctionKind::kConstructor) {
+        line(fmt::format("(constructor {} ({}) {}{}{})", function.name, inputs, output,
+                         function.cost == 1 ? "" : fmt::format(" :cost {}", function.cost),
+                         function.unextractable ? " :unextractable" : ""));
+      } else {
+        line(fmt::format(
+            "(function {} ({}) {}{}{})", function.name, inputs, output,
+            function.merge == MergeKind::kAssert ? " :no-merge" : " :merge " + function.merge_text,
+            function.unextractable ? " :unextractable" : ""));
+      }
+    }
+  }
+
+  void write_rulesets() {
+    for (const auto& [name, set] : db_.rulesets) {
+      if (name.empty() || set.combined) continue;
+      line("(ruleset " + name + ")");
+    }
+    // A combined ruleset needs its members first; names sort arbitrarily, so repeat until done.
+    std::set<std::string> done;
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const auto& [name, set] : db_.rulesets) {
+        const auto ready = [&](const std::string& member) {
+          return !db_.rulesets.at(member).combined || done.count(member) != 0;
+        };
+        if (!set.combined || done.count(name) != 0) continue;
+        if (!std::all_of(set.members.begin(), set.members.end(), ready)) continue;
+        std::string members;
+        for (const std::string& member : set.members) members += " " + member;
+        line("(unstable-combined-ruleset " + name + members + ")");
+        done.insert(name);
+        progress = true;
+      }
+    }
+  }
+
+  std::string class_name(Value id) const { return fmt::format("$class-{}", id); }
+
+  /// Text of a value whose classes are all named already; empty if one is not.
+  std::string value(SortId sort, Value word) const {
+    if (db_.sorts[sort].is_eq()) return named_.count(word) != 0 ? class_name(word) : "";
+    if (!db_.sorts[sort].is_container()) return value_text(db_, sort, word);
+    static const std::map<SortKind, std::string> heads = {
+        {SortKind::kVec, "vec-of"}, {SortKind::kSet, "set-of"},
+        {SortKind::kMap, "map-of"}, {SortKind::kMultiSet, "multiset-of"},
+        {SortKind::kPair, "pair"},  {SortKind::kFn, "unstable-fn"}};
+    const SortKind kind = db_.sorts[sort].kind;
+    std::string text = "(" + heads.at(kind);
+    const auto words = db_.containers.words(word);
+    if (words.empty() && kind != SortKind::kMultiSet)
+      return "(" + heads.at(kind).substr(0, heads.at(kind).size() - 2) + "empty)";
+    if (kind == SortKind::kFn) text += " " + quoted(db_.containers.target(words[0]).name);
+    bool complete = true;
+    size_t position = 0;
+    db_.containers.for_each_element(db_.sorts, word, [&](SortId element, Value part) {
+      const std::string piece = value(element, part);
+      complete &= !piece.empty();
+      const uint32_t times = kind == SortKind::kMultiSet ? words[position + 1] : 1;
+      position += 2;
+      for (uint32_t i = 0; i < times; ++i) text += " " + piece;
+    });
+    return complete ? text + ")" : "";
+  }
+
+  std::string call(const Function& function, const Value* row) const {
+    std::string text = "(" + function.name;
+    for (size_t c = 0; c < function.inputs.size(); ++c) {
+      const std::string piece = value(function.inputs[c], row[c]);
+      if (piece.empty()) return "";
+      text += " " + piece;
+    }
+    return text + ")";
+  }
+
+  /// Names a class by its first row that needs only named classes, unites the others with it.
+  void write_constructor_rows() {
+    std::vector<NodeRef> open;
+    for (FunctionId f = 0; f < db_.functions.size(); ++f) {
+      const Function& function = db_.functions[f];
+      if (function.is_function()) continue;
+      for (uint32_t row = 0; row < function.table.end_row(); ++row)
+        if (function.table.live(row)) open.push_back({f, row});
+    }
+    std::vector<std::string> subsumed;
+    for (bool progress = true; progress;) {
+      progress = false;
+      std::vector<NodeRef> left;
+      for (const NodeRef& node : open) {
+        const Function& function = db_.functions[node.function];
+        const Value* row = function.table.row(node.row);
+        const std::string text = call(function, row);
+        if (text.empty()) {
+          left.push_back(node);
+          continue;
+        }
+        progress = true;
+        const Value id = function.table.value(node.row);
+        if (function.kind == FunctionKind::kRelation) {
+          line(text);
+        } else if (named_.insert(id).second) {
+          line("(let " + class_name(id) + " " + text + ")");
+        } else {
+          line("(union " + class_name(id) + " " + text + ")");
+        }
+        if (function.table.subsumed(node.row)) subsumed.push_back("(subsume " + text + ")");
+      }
+      open = std::move(left);
+    }
+    for (const NodeRef& node : open)
+      line(fmt::format("; a row of {} is only part of a cycle and cannot be written",
+                       db_.functions[node.function].name));
+    for (const std::string& text : subsumed) line(text);
+  }
+
+  void write_function_rows() {
+    for (const Function& function : db_.functions) {
+      if (!function.is_function() || function.hidden) continue;
+      for (uint32_t row = 0; row < function.table.end_row(); ++row) {
+        if (!function.table.live(row)) continue;
+        const std::string keys = call(function, function.table.row(row));
+        const std::string result = value(function.output, function.table.value(row));
+        if (!keys.empty() && !result.empty()) line("(set " + keys + " " + result + ")");
+      }
+    }
+  }
+
+  /// Rules come last of all: they may read globals.
+  void write_globals() {
+    for (const Global& global : db_.globals) {
+      const std::string text = value(global.sort, db_.canonical(global.sort, global.value));
+      if (!text.empty()) line("(let " + global.name + " " + text + ")");
+    }
+    for (const RuleState& state : db_.rules) line(state.rule->text);
+  }
+
+  Database& db_;
+  std::string text_;
+  std::set<Value> named_;
+};
+
+}  // namespace
+
+std::string to_program(Database& db) { return ProgramWriter(db).write(); }
+
+}  // namespace luminal::egraph

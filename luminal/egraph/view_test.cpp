@@ -1,0 +1,122 @@
+#include "luminal/egraph/view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "luminal/egraph/egraph.h"
+#include "luminal/egraph/explain.h"
+#include "luminal/egraph/parser.h"
+#include "luminal/egraph/visualize.h"
+
+namespace luminal::egraph {
+namespace {
+
+const char* const kProgram =
+    "(datatype M (Num i64) (Var String) (Add M M) (Neg M :cost 3))"
+    "(sort Ms (Vec M)) (constructor List (Ms) M) (relation seen (M)) "
+    "(function weight (M) i64 :merge (max old new)) (ruleset extra)"
+    "(rewrite (Add a b) (Add b a)) (rewrite (Neg (Neg a)) a :subsume :ruleset extra)"
+    "(rule ((= e (Add a _))) ((seen e) (set (weight e) 2)) :name \"mark\")"
+    "(let $x (Add (Num 1) (Var \"y\"))) (let $n (Neg (Neg (Num 1)))) (let $l (List (vec-of $x $n)))"
+    "(run 3) (run extra 2)";
+
+TEST(View, ListsNodesAndParentsOfAClass) {
+  EGraph egraph;
+  egraph.run_program(kProgram);
+  Database& db = egraph.database();
+  const SortId sort = db.sorts.find("M");
+  const Value x = db.canonical(sort, db.globals[0].value);
+  EXPECT_EQ(nodes_of(db, sort, x).size(), 2u);
+  const Value one = db.canonical(sort, db.globals[1].value);
+  EXPECT_EQ(parents_of(db, one).size(), 3u);  // two Adds and the inner Neg
+  EXPECT_EQ(classes_of(db, sort).size(), 5u);
+}
+
+TEST(Serialization, ArraysDescribeEveryNode) {
+  EGraph egraph;
+  egraph.run_program(kProgram);
+  const SerializedGraph graph = serialize(egraph.database());
+  ASSERT_EQ(graph.class_nodes.size(), graph.num_classes() + 1);
+  ASSERT_EQ(graph.node_children.size(), graph.num_nodes() + 1);
+  EXPECT_TRUE(std::is_sorted(graph.class_ids.begin(), graph.class_ids.end()));
+  EXPECT_EQ(graph.root_names, (std::vector<std::string>{"$x", "$n", "$l"}));
+  for (const uint32_t child : graph.children) {
+    if ((child & SerializedGraph::kLiteralBit) != 0) {
+      EXPECT_LT(child & ~SerializedGraph::kLiteralBit, graph.literals.size());
+    } else {
+      EXPECT_LT(child, graph.num_classes());
+    }
+  }
+}
+
+TEST(Serialization, JsonNamesOperatorsRootsAndTypes) {
+  EGraph egraph;
+  egraph.run_program(kProgram);
+  const std::string json = to_json(egraph.database());
+  for (const char* part : {"\"op\":\"Add\"", "\"root_eclasses\":[\"M-", "\"type\":\"M\"",
+                           "\"op\":\"\\\"y\\\"\"", "\"let\":[\"$x\"]", "\"subsumed\":true"})
+    EXPECT_NE(json.find(part), std::string::npos) << part;
+}
+
+TEST(ToProgram, BuildsTheSameEGraphAgain) {
+  EGraph original, copy;
+  original.run_program(kProgram);
+  const std::string dump = to_program(original.database());
+  copy.run_program(dump);
+  EXPECT_EQ(copy.run_program("(print-size)"), original.run_program("(print-size)")) << dump;
+  const char* const more = "(Add (Num 7) (Num 8)) (run 2) (run extra 1) (print-size) (extract $n)";
+  EXPECT_EQ(copy.run_program(more), original.run_program(more));
+}
+
+TEST(Pictures, ContainEveryClassAndSayWhatWasLeftOut) {
+  EGraph egraph;
+  egraph.run_program(kProgram);
+  const std::string dot = to_graphviz(egraph.database());
+  EXPECT_NE(dot.find("digraph"), std::string::npos);
+  EXPECT_NE(dot.find("Num 1"), std::string::npos);
+  EXPECT_NE(dot.find("style=dotted"), std::string::npos);
+  EXPECT_NE(to_graphviz(egraph.database(), 3).find("more nodes"), std::string::npos);
+  const std::string html = to_html(egraph.database());
+  EXPECT_NE(html.find("<a href=#c"), std::string::npos);
+  EXPECT_NE(html.find("&quot;y&quot;"), std::string::npos);
+}
+
+Expr expression(EGraph& egraph, const std::string& text) {
+  return parse_expression(*egraph.sources().add("query", text));
+}
+
+TEST(Why, NamesTheRuleAndTheMatch) {
+  EGraph egraph({.threads = 1, .print_costs = false, .record_origins = true, .budget = {}});
+  egraph.run_program(
+      "(relation edge (i64 i64)) (relation path (i64 i64))"
+      "(rule ((edge x y)) ((path x y)) :name \"edges are paths\")"
+      "(rule ((path x y) (edge y z)) ((path x z)) :name \"paths grow\")"
+      "(edge 1 2) (edge 2 3) (run 3)");
+  EXPECT_EQ(why(egraph, expression(egraph, "(path 1 2)")),
+            "(path 1 2) was written by rule edges are paths, matched with x = 1, y = 2");
+  EXPECT_EQ(why(egraph, expression(egraph, "(path 1 3)")),
+            "(path 1 3) was written by rule paths grow, matched with x = 1, z = 3");
+  EXPECT_EQ(why(egraph, expression(egraph, "(edge 1 2)")),
+            "(edge 1 2) was written by the top level");
+  EXPECT_THROW(why(egraph, expression(egraph, "(path 9 9)")), ProgramError);
+}
+
+TEST(WhyNot, NamesTheConditionThatFails) {
+  EGraph egraph;
+  egraph.run_program(
+      "(datatype M (Num i64) (Add M M) (Neg M) (Seen)) (relation big (M))"
+      "(rule ((= e (Add a b)) (= a (Neg c)) (big c)) ((union e c)) :name \"cancel\")"
+      "(big (Num 9)) (let $s (Add (Neg (Num 1)) (Num 2))) (let $t (Add (Num 1) (Num 2)))"
+      "(let $u (Add (Neg (Num 9)) (Num 2)))");
+  const Mismatch far = why_not(egraph, "", "cancel", expression(egraph, "$s"));
+  EXPECT_FALSE(far.matches);
+  EXPECT_NE(far.failed_atom.find("(big c)"), std::string::npos) << far.text;
+  const Mismatch near = why_not(egraph, "", "cancel", expression(egraph, "$t"));
+  EXPECT_NE(near.failed_atom.find("(Neg c)"), std::string::npos) << near.text;
+  EXPECT_TRUE(why_not(egraph, "", "cancel", expression(egraph, "$u")).matches);
+  EXPECT_THROW(why_not(egraph, "", "no such rule", expression(egraph, "$u")), ProgramError);
+}
+
+}  // namespace
+}  // namespace luminal::egraph

@@ -28,7 +28,7 @@ function(luminal_layer NAME)
   set_property(GLOBAL APPEND PROPERTY LUMINAL_LAYERS ${target})
 
   if(BUILD_TESTING AND tests)
-    luminal_gtest_program(${NAME}_test TEST_PREFIX ${NAME}/ SOURCES ${tests} LINKS ${target})
+    luminal_gtest_program(${NAME}_test TEST_PREFIX ${NAME}/ SOURCES ${tests} LINKS ${target} ${LAYER_PRIVATE})
   endif()
 endfunction()
 

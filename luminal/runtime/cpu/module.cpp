@@ -22,8 +22,8 @@ constexpr size_t kStubBytes = 16;
   throw UserError("load kernel", "the object code is damaged ({}); compile the kernel again", why);
 }
 
-/// The functions of the C library that generated code may call. Few: vector code computes for
-/// itself, but the compiler is free to turn a loop into memcpy.
+/// The functions of the C library that generated code may call: copies the compiler puts in for
+/// loops, and mathematics where vector code has none of its own.
 struct LibraryFunction {
   std::string_view name;
   void* address;
@@ -43,6 +43,16 @@ void* library_function(std::string_view name) {
       library_row<float, float, float, float>("fmaf", std::fma),
       library_row<double, double, double>("fmod", std::fmod),
       library_row<float, float, float>("fmodf", std::fmod),
+      library_row<double, double, double>("pow", std::pow),
+      library_row<double, double>("exp", std::exp),
+      library_row<double, double>("exp2", std::exp2),
+      library_row<double, double>("log", std::log),
+      library_row<double, double>("log2", std::log2),
+      library_row<double, double>("sin", std::sin),
+      library_row<double, double>("cos", std::cos),
+      library_row<double, double>("tanh", std::tanh),
+      library_row<double, double>("erf", std::erf),
+      library_row<double, double>("atan", std::atan),
       library_row<double, double>("floor", std::floor),
       library_row<float, float>("floorf", std::floor),
       library_row<double, double>("nearbyint", std::nearbyint),

@@ -1,0 +1,278 @@
+#include "luminal/codegen/llvm/vector_builder.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "luminal/support/check.h"
+
+namespace luminal::codegen {
+
+using llvm::Value;
+
+VectorBuilder::VectorBuilder(llvm::Module& module, const CpuTarget& target)
+    : module_(module), target_(target), ir_(module.getContext()) {}
+
+llvm::Type* VectorBuilder::vector(llvm::Type* element, int lanes) {
+  if (lanes == 1) return element;
+  return llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
+}
+
+int VectorBuilder::lanes_of(Value* value) {
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return type == nullptr ? 1 : static_cast<int>(type->getNumElements());
+}
+
+llvm::Constant* VectorBuilder::number(llvm::Type* type, double value) {
+  return llvm::ConstantFP::get(type, value);
+}
+
+llvm::Constant* VectorBuilder::integer(llvm::Type* type, int64_t value) {
+  return llvm::ConstantInt::get(type, static_cast<uint64_t>(value), true);
+}
+
+EntryArguments VectorBuilder::begin_entry(std::string_view name) {
+  const std::array<llvm::Type*, 5> types{pointer(), pointer(), i64(), i64(), pointer()};
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), types, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                          llvm::StringRef(name.data(), name.size()), module_);
+  ir_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+  return {function,
+          function->getArg(0),
+          function->getArg(1),
+          function->getArg(2),
+          function->getArg(3),
+          function->getArg(4)};
+}
+
+llvm::Function* VectorBuilder::begin_function(std::string_view name, llvm::Type* result,
+                                              llvm::ArrayRef<llvm::Type*> arguments) {
+  auto* type = llvm::FunctionType::get(result, arguments, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
+                                          llvm::StringRef(name.data(), name.size()), module_);
+  ir_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+  return function;
+}
+
+Value* VectorBuilder::buffer(const EntryArguments& entry, int number) {
+  return ir_.CreateLoad(pointer(), offset(entry.buffers, number * 8));
+}
+
+Value* VectorBuilder::scalar(const EntryArguments& entry, int number) {
+  return ir_.CreateLoad(i64(), offset(entry.scalars, number * 8));
+}
+
+llvm::BasicBlock* VectorBuilder::new_block(const char* name) {
+  return llvm::BasicBlock::Create(module_.getContext(), name, ir_.GetInsertBlock()->getParent());
+}
+
+Carried VectorBuilder::loop(
+    Value* begin, Value* end, Value* step, llvm::ArrayRef<Value*> initial,
+    llvm::function_ref<Carried(Value* index, llvm::ArrayRef<Value*> carried)> body) {
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* turn = new_block("loop");
+  llvm::BasicBlock* after = new_block("after");
+  ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), turn, after);
+  ir_.SetInsertPoint(turn);
+  llvm::PHINode* position = ir_.CreatePHI(begin->getType(), 2);
+  position->addIncoming(begin, before);
+  llvm::SmallVector<llvm::PHINode*, 8> phis;
+  Carried current;
+  for (Value* value : initial) {
+    phis.push_back(ir_.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    current.push_back(phis.back());
+  }
+  const Carried next = body(position, current);
+  LUMINAL_CHECK(next.size() == initial.size(), "a loop carries {} values, its body gives {}",
+                initial.size(), next.size());
+  Value* advanced = ir_.CreateAdd(position, step);
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
+  ir_.CreateCondBr(ir_.CreateICmpSLT(advanced, end), turn, after);
+  position->addIncoming(advanced, last);
+  ir_.SetInsertPoint(after);
+  Carried result;
+  for (size_t i = 0; i < phis.size(); ++i) {
+    phis[i]->addIncoming(next[i], last);
+    llvm::PHINode* merged = ir_.CreatePHI(initial[i]->getType(), 2);
+    merged->addIncoming(initial[i], before);
+    merged->addIncoming(next[i], last);
+    result.push_back(merged);
+  }
+  return result;
+}
+
+void VectorBuilder::loop(Value* begin, Value* end, Value* step,
+                         llvm::function_ref<void(Value* index)> body) {
+  loop(begin, end, step, {}, [&](Value* position, llvm::ArrayRef<Value*>) {
+    body(position);
+    return Carried{};
+  });
+}
+
+void VectorBuilder::if_then(Value* condition, llvm::function_ref<void()> then) {
+  llvm::BasicBlock* inside = new_block("then");
+  llvm::BasicBlock* after = new_block("after");
+  ir_.CreateCondBr(condition, inside, after);
+  ir_.SetInsertPoint(inside);
+  then();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after);
+}
+
+Carried VectorBuilder::if_else(Value* condition, llvm::function_ref<Carried()> then,
+                               llvm::function_ref<Carried()> otherwise) {
+  llvm::BasicBlock* first = new_block("then");
+  llvm::BasicBlock* second = new_block("else");
+  llvm::BasicBlock* after = new_block("after");
+  ir_.CreateCondBr(condition, first, second);
+  ir_.SetInsertPoint(first);
+  const Carried left = then();
+  first = ir_.GetInsertBlock();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(second);
+  const Carried right = otherwise();
+  second = ir_.GetInsertBlock();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after);
+  LUMINAL_CHECK(left.size() == right.size(), "branches give {} and {} values", left.size(),
+                right.size());
+  Carried result;
+  for (size_t i = 0; i < left.size(); ++i) {
+    llvm::PHINode* merged = ir_.CreatePHI(left[i]->getType(), 2);
+    merged->addIncoming(left[i], first);
+    merged->addIncoming(right[i], second);
+    result.push_back(merged);
+  }
+  return result;
+}
+
+Value* VectorBuilder::stack(llvm::Type* type, int align) {
+  llvm::BasicBlock& first = ir_.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> start(&first, first.begin());
+  llvm::AllocaInst* result = start.CreateAlloca(type);
+  result->setAlignment(llvm::Align(static_cast<uint64_t>(align)));
+  return result;
+}
+
+Value* VectorBuilder::offset(Value* pointer, Value* bytes) {
+  return ir_.CreateGEP(i8(), pointer, bytes);
+}
+
+Value* VectorBuilder::offset(Value* pointer, int64_t bytes) {
+  return bytes == 0 ? pointer : offset(pointer, index(bytes));
+}
+
+llvm::Align VectorBuilder::alignment(llvm::Type* type, const Access& access) const {
+  if (access.align > 0) return llvm::Align(static_cast<uint64_t>(access.align));
+  return module_.getDataLayout().getABITypeAlign(type->getScalarType());
+}
+
+Value* VectorBuilder::load(llvm::Type* type, Value* pointer, const Access& access) {
+  const llvm::Align align = alignment(type, access);
+  if (access.mask == nullptr) return ir_.CreateAlignedLoad(type, pointer, align);
+  Value* other = access.other != nullptr ? access.other : llvm::Constant::getNullValue(type);
+  if (type->isVectorTy()) return ir_.CreateMaskedLoad(type, pointer, align, access.mask, other);
+  return if_else(
+      access.mask, [&] { return Carried{ir_.CreateAlignedLoad(type, pointer, align)}; },
+      [&] { return Carried{other}; })[0];
+}
+
+void VectorBuilder::store(Value* value, Value* pointer, const Access& access) {
+  const llvm::Align align = alignment(value->getType(), access);
+  if (access.mask != nullptr && value->getType()->isVectorTy()) {
+    ir_.CreateMaskedStore(value, pointer, align, access.mask);
+  } else if (access.mask != nullptr) {
+    if_then(access.mask, [&] { ir_.CreateAlignedStore(value, pointer, align); });
+  } else {
+    llvm::StoreInst* store = ir_.CreateAlignedStore(value, pointer, align);
+    if (!access.streaming) return;
+    llvm::LLVMContext& context = module_.getContext();
+    auto* one = llvm::ConstantAsMetadata::get(ir_.getInt32(1));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, {one}));
+  }
+}
+
+Value* VectorBuilder::gather(llvm::Type* element, Value* base, Value* indices, Value* mask) {
+  const int lanes = lanes_of(indices);
+  Value* pointers = ir_.CreateGEP(element, base, indices);
+  llvm::Type* type = vector(element, lanes);
+  return ir_.CreateMaskedGather(type, pointers, alignment(type, {}), mask,
+                                llvm::Constant::getNullValue(type));
+}
+
+void VectorBuilder::scatter(Value* value, Value* base, Value* indices, Value* mask) {
+  llvm::Type* element = value->getType()->getScalarType();
+  ir_.CreateMaskedScatter(value, ir_.CreateGEP(element, base, indices), alignment(element, {}),
+                          mask);
+}
+
+void VectorBuilder::prefetch(Value* pointer, int locality) {
+  call_intrinsic(
+      llvm::Intrinsic::prefetch, {pointer->getType()},
+      {pointer, ir_.getInt32(0), ir_.getInt32(static_cast<uint32_t>(locality)), ir_.getInt32(1)});
+}
+
+void VectorBuilder::fence() { ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
+
+Value* VectorBuilder::splat(Value* scalar, int lanes) {
+  return lanes == 1 ? scalar : ir_.CreateVectorSplat(static_cast<unsigned>(lanes), scalar);
+}
+
+Value* VectorBuilder::iota(llvm::Type* element, int lanes) {
+  llvm::SmallVector<llvm::Constant*, 16> values;
+  for (int i = 0; i < lanes; ++i) values.push_back(integer(element, i));
+  return lanes == 1 ? values[0] : llvm::ConstantVector::get(values);
+}
+
+Value* VectorBuilder::lanes_below(Value* count, int lanes) {
+  // 32-bit lanes make one compare; the count is brought into their range first.
+  Value* bounded = ir_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, index(0)),
+      index(lanes));
+  return ir_.CreateICmpSLT(iota(i32(), lanes), splat(ir_.CreateTrunc(bounded, i32()), lanes));
+}
+
+Value* VectorBuilder::any(Value* mask) {
+  return mask->getType()->isVectorTy() ? ir_.CreateOrReduce(mask) : mask;
+}
+
+Value* VectorBuilder::mul_add(Value* a, Value* b, Value* c) {
+  if (!target_.has_fma()) return ir_.CreateFAdd(ir_.CreateFMul(a, b), c);
+  return call_intrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+}
+
+Value* VectorBuilder::horizontal_sum(Value* value) {
+  if (!value->getType()->isVectorTy()) return value;
+  if (value->getType()->isIntOrIntVectorTy()) return ir_.CreateAddReduce(value);
+  auto* sum = llvm::cast<llvm::CallInst>(
+      ir_.CreateFAddReduce(number(value->getType()->getScalarType(), -0.0), value));
+  sum->setHasAllowReassoc(true);  // else lane after lane
+  return sum;
+}
+
+Value* VectorBuilder::horizontal_max(Value* value) {
+  if (!value->getType()->isVectorTy()) return value;
+  int lanes = lanes_of(value);
+  LUMINAL_CHECK((lanes & (lanes - 1)) == 0, "{} lanes", lanes);
+  for (; lanes > 1; lanes /= 2) {
+    llvm::SmallVector<int, 16> low;
+    llvm::SmallVector<int, 16> high;
+    for (int i = 0; i < lanes / 2; ++i) {
+      low.push_back(i);
+      high.push_back(i + lanes / 2);
+    }
+    value = maximum(ir_.CreateShuffleVector(value, low), ir_.CreateShuffleVector(value, high));
+  }
+  return ir_.CreateExtractElement(value, uint64_t{0});
+}
+
+Value* VectorBuilder::maximum(Value* a, Value* b) {
+  return call_intrinsic(llvm::Intrinsic::maximum, {a->getType()}, {a, b});
+}
+
+Value* VectorBuilder::call_intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
+                                     llvm::ArrayRef<Value*> arguments) {
+  return ir_.CreateCall(llvm::Intrinsic::getDeclaration(&module_, id, types), arguments);
+}
+
+}  // namespace luminal::codegen

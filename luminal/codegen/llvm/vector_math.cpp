@@ -1,0 +1,405 @@
+#include "luminal/codegen/llvm/vector_math.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <array>
+#include <limits>
+#include <numbers>
+#include <string>
+
+#include "luminal/support/check.h"
+
+namespace luminal::codegen {
+namespace {
+
+using llvm::Value;
+
+// Polynomials, lowest power first, each the best of its degree for the relative error of the
+// function it is part of (Remez).
+
+// 2^r for |r| <= 1/2: 2^-29 and 2^-18.5.
+constexpr std::array kExp2{1.0,           0.693147182,  0.240226462,   0.0555032827,
+                           0.00961849187, 0.0013400194, 0.000153456334};
+constexpr std::array kExp2Bf16{0.999999225, 0.693121612, 0.240247622, 0.0559194982, 0.00956988707};
+// e^r for |r| <= ln(2)/2.
+constexpr std::array kExp{1.0,          1.0,           0.499999911,  0.166664183,
+                          0.0416682363, 0.00837498065, 0.00138366851};
+constexpr std::array kExpBf16{0.999999225, 0.999963105, 0.500043929, 0.167913988, 0.0414576791};
+// (log(1+f) - f + f^2/2) / f^3 for 1+f in [sqrt(1/2), sqrt(2)]: 2^-30.
+constexpr std::array kLog{0.333333105,  -0.249999866, 0.200022265, -0.16669251, 0.142186701,
+                          -0.123843394, 0.118728869,  -0.1178983,  0.0691559166};
+// (sin(x) - x) / x^3 in x^2 for |x| <= pi/2.
+constexpr std::array kSin{-0.166666672, 0.00833333097, -0.000198408918, 2.75265188e-06,
+                          -2.39073756e-08};
+// (tanh(x) - x) / x^3 in x^2 for |x| <= 0.64.
+constexpr std::array kTanh{-0.333333313, 0.133331805,    -0.0539433993,
+                           0.0216816422, -0.00812900346, 0.00209772447};
+// erf(x) / x in x^2 for |x| <= 1.
+constexpr std::array kErfSmall{1.12837911,    -0.37612626,     0.112835817,  -0.0268535651,
+                               0.00518766465, -0.000800268201, 7.8235862e-05};
+// log2(erfc(x)) for 1 <= x <= 4, weighted by its part in erf.
+constexpr std::array kErfLarge{0.000283773261, -1.62970042,     -0.913405716,
+                               -0.156582683,   0.0364933833,    -0.00612489972,
+                               0.000653704396, -3.40283077e-05, 1.89566663e-07};
+// (atan(x) - x) / x^3 in x^2 for |x| <= 1.
+constexpr std::array kAtan{-0.333333284,   0.199996918,  -0.1428013,    0.110602416,
+                           -0.0881884247,  0.0675956756, -0.0449464843, 0.0227604471,
+                           -0.00742271962, 0.00113490049};
+// In double, for pow. log2((1+s)/(1-s)) / s in s^2: 2^-50; 2^r: 2^-46.
+constexpr std::array kLog2Wide{2.8853900817779272,  0.96179669392431855, 0.57707801725269825,
+                               0.41219840112360018, 0.3206164487609266,  0.26144241780699073,
+                               0.24293683006955658};
+constexpr std::array kExp2Wide{
+    1.0000000000000131,     0.69314718055986946,   0.24022650695645575,    0.055504108668751745,
+    0.0096181291930611985,  0.001333355761055223,  0.00015403434197871826, 1.5252987260932473e-05,
+    1.3259578441520531e-06, 1.0150147153710942e-07};
+
+constexpr double kLn2High = 0.693359375;  // few bits: its products with small integers are exact
+constexpr double kLn2Low = -2.12194440e-4;
+constexpr int64_t kSqrtHalfBits = 0x3f3504f3;
+
+}  // namespace
+
+Value* VectorMath::number(Value* like, double value) {
+  return VectorBuilder::number(like->getType(), value);
+}
+
+Value* VectorMath::polynomial(Value* x, std::span<const double> coefficients) {
+  Value* result = number(x, coefficients.back());
+  for (size_t i = coefficients.size() - 1; i-- > 0;)
+    result = builder_.mul_add(result, x, number(x, coefficients[i]));
+  return result;
+}
+
+Value* VectorMath::bits(Value* x) {
+  llvm::Type* type = x->getType();
+  llvm::Type* integer = ir_.getIntNTy(type->getScalarSizeInBits());
+  return ir_.CreateBitCast(x, VectorBuilder::vector(integer, VectorBuilder::lanes_of(x)));
+}
+
+Value* VectorMath::from_bits(Value* x) {
+  llvm::Type* element = x->getType()->getScalarSizeInBits() == 32 ? builder_.f32() : builder_.f64();
+  return ir_.CreateBitCast(x, VectorBuilder::vector(element, VectorBuilder::lanes_of(x)));
+}
+
+Value* VectorMath::absolute(Value* x) { return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
+
+Value* VectorMath::with_sign_of(Value* magnitude, Value* sign) {
+  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
+}
+
+/// NaN stays NaN: both comparisons are false then.
+Value* VectorMath::clamp(Value* x, double low, double high) {
+  Value* upper = ir_.CreateSelect(ir_.CreateFCmpOGT(x, number(x, high)), number(x, high), x);
+  return ir_.CreateSelect(ir_.CreateFCmpOLT(upper, number(x, low)), number(x, low), upper);
+}
+
+/// The nearest integer of |x| < 2^22, as a float and as an integer, by adding a number whose unit
+/// is 1. Unlike a conversion it has some value for NaN too.
+Value* VectorMath::nearest(Value* x, Value** as_integer) {
+  const bool wide = x->getType()->getScalarSizeInBits() == 64;
+  Value* magic = number(x, wide ? 6755399441055744.0 : 12582912.0);
+  Value* shifted = ir_.CreateFAdd(x, magic);
+  if (as_integer != nullptr) *as_integer = ir_.CreateSub(bits(shifted), bits(magic));
+  return ir_.CreateFSub(shifted, magic);
+}
+
+/// x * 2^n for x near 1 and |n| below 300, n an integral float, in one rounding.
+Value* VectorMath::scale_by_power(Value* x, Value* exponent) {
+  const int lanes = VectorBuilder::lanes_of(x);
+  if (lanes == 16 && builder_.target().has(runtime::CpuFeature::kAvx512f)) {
+    return builder_.call_intrinsic(
+        llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+        {x, exponent, number(x, 0), ir_.getInt16(0xffff), ir_.getInt32(4)});
+  }
+  // In two steps, because 2^n itself may be no f32: the first is exact.
+  Value* n = nullptr;
+  nearest(exponent, &n);
+  Value* half = ir_.CreateAShr(n, VectorBuilder::integer(n->getType(), 1));
+  Value* rest = ir_.CreateSub(n, half);
+  const auto power_of_two = [&](Value* e) {
+    Value* biased = ir_.CreateAdd(e, VectorBuilder::integer(e->getType(), 127));
+    return from_bits(ir_.CreateShl(biased, VectorBuilder::integer(e->getType(), 23)));
+  };
+  return ir_.CreateFMul(ir_.CreateFMul(x, power_of_two(half)), power_of_two(rest));
+}
+
+Value* VectorMath::exp2_of(Value* x) {
+  // Results are 0 below -150 and infinite above 128.
+  Value* bounded = clamp(x, -160, 140);
+  Value* n = nearest(bounded, nullptr);
+  Value* r = ir_.CreateFSub(bounded, n);
+  Value* p = accuracy_ == MathAccuracy::kFull ? polynomial(r, kExp2) : polynomial(r, kExp2Bf16);
+  return scale_by_power(p, n);
+}
+
+Value* VectorMath::exp2(Value* x) { return calls_library(x) ? library("exp2", {x}) : exp2_of(x); }
+
+Value* VectorMath::exp(Value* x) {
+  if (calls_library(x)) return library("exp", {x});
+  Value* bounded = clamp(x, -110, 96);
+  Value* n = nearest(ir_.CreateFMul(bounded, number(x, std::numbers::log2e)), nullptr);
+  Value* r = builder_.mul_add(n, number(x, -kLn2High), bounded);
+  r = builder_.mul_add(n, number(x, -kLn2Low), r);
+  Value* p = accuracy_ == MathAccuracy::kFull ? polynomial(r, kExp) : polynomial(r, kExpBf16);
+  return scale_by_power(p, n);
+}
+
+Value* VectorMath::logarithm(Value* x, bool base_two) {
+  const auto constant = [&](int64_t value) {
+    return VectorBuilder::integer(bits(x)->getType(), value);
+  };
+  // Denormals are scaled to normal numbers first.
+  Value* tiny = ir_.CreateFCmpOLT(x, number(x, 0x1p-126));
+  Value* scaled = ir_.CreateSelect(tiny, ir_.CreateFMul(x, number(x, 0x1p23)), x);
+  Value* shift = ir_.CreateSelect(tiny, number(x, -23), number(x, 0));
+  // x = 2^e * m with m in [sqrt(1/2), sqrt(2)), so that log m has no cancellation near 1.
+  Value* shifted = ir_.CreateSub(bits(scaled), constant(kSqrtHalfBits));
+  Value* exponent = ir_.CreateAShr(shifted, constant(23));
+  Value* mantissa =
+      from_bits(ir_.CreateAdd(ir_.CreateAnd(shifted, constant(0x7fffff)), constant(kSqrtHalfBits)));
+  Value* e = ir_.CreateFAdd(ir_.CreateSIToFP(exponent, x->getType()), shift);
+  Value* f = ir_.CreateFSub(mantissa, number(x, 1));
+  Value* square = ir_.CreateFMul(f, f);
+  Value* tail = ir_.CreateFMul(ir_.CreateFMul(f, square), polynomial(f, kLog));
+  Value* result = nullptr;
+  if (base_two) {
+    constexpr double kHigh = 1.44269502162933349609375;  // log2(e) as f32, and the rest of it
+    constexpr double kLow = 1.925963033500011e-8;
+    Value* rest = builder_.mul_add(square, number(x, -0.5), tail);
+    result = builder_.mul_add(f, number(x, kLow), ir_.CreateFMul(rest, number(x, kHigh)));
+    result = builder_.mul_add(f, number(x, kHigh), result);
+    result = ir_.CreateFAdd(result, e);
+  } else {
+    result = builder_.mul_add(e, number(x, kLn2Low), tail);
+    result = builder_.mul_add(square, number(x, -0.5), result);
+    result = ir_.CreateFAdd(result, f);
+    result = builder_.mul_add(e, number(x, kLn2High), result);
+  }
+  const double infinity = std::numeric_limits<double>::infinity();
+  result = ir_.CreateSelect(ir_.CreateFCmpOEQ(x, number(x, infinity)), x, result);
+  result = ir_.CreateSelect(ir_.CreateFCmpOEQ(x, number(x, 0)), number(x, -infinity), result);
+  // Negative or NaN.
+  return ir_.CreateSelect(ir_.CreateFCmpULT(x, number(x, 0)),
+                          number(x, std::numeric_limits<double>::quiet_NaN()), result);
+}
+
+Value* VectorMath::log2(Value* x) {
+  return calls_library(x) ? library("log2", {x}) : logarithm(x, true);
+}
+
+Value* VectorMath::log(Value* x) {
+  return calls_library(x) ? library("log", {x}) : logarithm(x, false);
+}
+
+Value* VectorMath::sine(Value* x, bool cosine) {
+  // Pi in three parts of f32; x - n*pi keeps full relative precision with fma.
+  constexpr double kPi1 = 3.1415927410125732;
+  constexpr double kPi2 = -8.742277657347586e-08;
+  constexpr double kPi3 = -3.430200630e-15;
+  Value* quotient = ir_.CreateFMul(x, number(x, std::numbers::inv_pi));
+  if (cosine) quotient = ir_.CreateFSub(quotient, number(x, 0.5));
+  Value* integer = nullptr;
+  Value* n = nearest(quotient, &integer);
+  if (cosine) n = ir_.CreateFAdd(n, number(x, 0.5));
+  Value* r = builder_.mul_add(n, number(x, -kPi1), x);
+  r = builder_.mul_add(n, number(x, -kPi2), r);
+  r = builder_.mul_add(n, number(x, -kPi3), r);
+  Value* square = ir_.CreateFMul(r, r);
+  Value* result = builder_.mul_add(ir_.CreateFMul(r, square), polynomial(square, kSin), r);
+  // sin(x - n*pi) = (-1)^n sin(x); for the cosine the half turn adds another sign.
+  if (cosine) integer = ir_.CreateAdd(integer, VectorBuilder::integer(integer->getType(), 1));
+  Value* sign = ir_.CreateShl(integer, VectorBuilder::integer(integer->getType(), 31));
+  result = from_bits(ir_.CreateXor(bits(result), sign));
+  return cosine ? result : ir_.CreateSelect(ir_.CreateFCmpOEQ(x, number(x, 0)), x, result);
+}
+
+Value* VectorMath::sin(Value* x) {
+  if (calls_library(x)) return library("sin", {x});
+  Value* rare = builder_.any(ir_.CreateFCmpUGT(absolute(x), number(x, 65536)));
+  return builder_.if_else(
+      rare, [&] { return Carried{library("sin", {x})}; },
+      [&] { return Carried{sine(x, false)}; })[0];
+}
+
+Value* VectorMath::cos(Value* x) {
+  if (calls_library(x)) return library("cos", {x});
+  Value* rare = builder_.any(ir_.CreateFCmpUGT(absolute(x), number(x, 65536)));
+  return builder_.if_else(
+      rare, [&] { return Carried{library("cos", {x})}; },
+      [&] { return Carried{sine(x, true)}; })[0];
+}
+
+Value* VectorMath::tanh(Value* x) {
+  if (calls_library(x)) return library("tanh", {x});
+  Value* magnitude = absolute(x);
+  Value* square = ir_.CreateFMul(x, x);
+  Value* small =
+      builder_.mul_add(ir_.CreateFMul(magnitude, square), polynomial(square, kTanh), magnitude);
+  Value* power = exp2_of(ir_.CreateFMul(magnitude, number(x, 2 * std::numbers::log2e)));
+  Value* large = ir_.CreateFSub(number(x, 1),
+                                ir_.CreateFDiv(number(x, 2), ir_.CreateFAdd(power, number(x, 1))));
+  Value* result = ir_.CreateSelect(ir_.CreateFCmpOLT(magnitude, number(x, 0.625)), small, large);
+  return with_sign_of(result, x);
+}
+
+Value* VectorMath::erf(Value* x) {
+  if (calls_library(x)) return library("erf", {x});
+  Value* magnitude = absolute(x);
+  Value* square = ir_.CreateFMul(x, x);
+  Value* small = ir_.CreateFMul(magnitude, polynomial(square, kErfSmall));
+  Value* bounded =
+      ir_.CreateSelect(ir_.CreateFCmpOGT(magnitude, number(x, 4)), number(x, 4), magnitude);
+  Value* large = ir_.CreateFSub(number(x, 1), exp2_of(polynomial(bounded, kErfLarge)));
+  Value* result = ir_.CreateSelect(ir_.CreateFCmpOLT(magnitude, number(x, 1)), small, large);
+  return with_sign_of(result, x);
+}
+
+Value* VectorMath::atan(Value* x) {
+  if (calls_library(x)) return library("atan", {x});
+  Value* magnitude = absolute(x);
+  Value* inverted = ir_.CreateFCmpOGT(magnitude, number(x, 1));
+  // atan(x) = pi/2 + atan(-1/x) above 1.
+  Value* t = ir_.CreateSelect(inverted, ir_.CreateFDiv(number(x, -1), magnitude), magnitude);
+  Value* square = ir_.CreateFMul(t, t);
+  Value* part = builder_.mul_add(ir_.CreateFMul(t, square), polynomial(square, kAtan), t);
+  constexpr double kHalfPiLow = -4.371139e-08;
+  Value* moved =
+      ir_.CreateFAdd(ir_.CreateFAdd(part, number(x, kHalfPiLow)), number(x, 1.5707963705062866));
+  return with_sign_of(ir_.CreateSelect(inverted, moved, part), x);
+}
+
+/// For positive finite normal bases, in double: 2^(y log2 x).
+Value* VectorMath::power(Value* x, Value* y) {
+  const int lanes = VectorBuilder::lanes_of(x);
+  llvm::Type* wide = VectorBuilder::vector(builder_.f64(), lanes);
+  llvm::Type* integers = VectorBuilder::vector(builder_.i32(), lanes);
+  const auto constant = [&](int64_t value) { return VectorBuilder::integer(integers, value); };
+  Value* shifted = ir_.CreateSub(bits(x), constant(kSqrtHalfBits));
+  Value* exponent = ir_.CreateSIToFP(ir_.CreateAShr(shifted, constant(23)), wide);
+  Value* mantissa = ir_.CreateFPExt(
+      from_bits(ir_.CreateAdd(ir_.CreateAnd(shifted, constant(0x7fffff)), constant(kSqrtHalfBits))),
+      wide);
+  Value* one = VectorBuilder::number(wide, 1);
+  Value* s = ir_.CreateFDiv(ir_.CreateFSub(mantissa, one), ir_.CreateFAdd(mantissa, one));
+  Value* log = builder_.mul_add(s, polynomial(ir_.CreateFMul(s, s), kLog2Wide), exponent);
+  Value* product = clamp(ir_.CreateFMul(log, ir_.CreateFPExt(y, wide)), -300, 300);
+  Value* n = nullptr;
+  Value* whole = nearest(product, &n);
+  Value* p = polynomial(ir_.CreateFSub(product, whole), kExp2Wide);
+  Value* biased = ir_.CreateAdd(n, VectorBuilder::integer(n->getType(), 1023));
+  Value* scale = from_bits(ir_.CreateShl(biased, VectorBuilder::integer(n->getType(), 52)));
+  return ir_.CreateFPTrunc(ir_.CreateFMul(p, scale), x->getType());
+}
+
+Value* VectorMath::pow(Value* x, Value* y) {
+  if (calls_library(x)) return library("pow", {x, y});
+  // Everything but a positive normal base and a finite exponent.
+  Value* bad_base = ir_.CreateNot(
+      ir_.CreateAnd(ir_.CreateFCmpOGE(x, number(x, 0x1p-126)),
+                    ir_.CreateFCmpOLE(x, number(x, std::numeric_limits<float>::max()))));
+  Value* bad_exponent =
+      ir_.CreateFCmpUGT(absolute(y), number(x, std::numeric_limits<float>::max()));
+  return builder_.if_else(
+      builder_.any(ir_.CreateOr(bad_base, bad_exponent)),
+      [&] {
+        return Carried{library("pow", {x, y})};
+      },
+      [&] { return Carried{power(x, y)}; })[0];
+}
+
+bool VectorMath::calls_library(Value* x) const {
+  return x->getType()->getScalarType()->isDoubleTy() || !builder_.target().has_fma();
+}
+
+/// A call of the double function of that name for every lane, in a function of its own so that the
+/// loop does not disturb the code around it.
+Value* VectorMath::library(const char* function, llvm::ArrayRef<Value*> arguments) {
+  llvm::Type* type = arguments[0]->getType();
+  llvm::Type* element = type->getScalarType();
+  const int lanes = VectorBuilder::lanes_of(arguments[0]);
+  const std::string name = std::string("each_") + function +
+                           (element->isDoubleTy() ? ".f64." : ".f32.") + std::to_string(lanes);
+  llvm::Function* each = builder_.module().getFunction(name);
+  if (each == nullptr) {
+    const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+    const llvm::SmallVector<llvm::Type*, 2> types(arguments.size(), type);
+    each = builder_.begin_function(name, type, types);
+    each->addFnAttr(llvm::Attribute::NoInline);
+    each->addFnAttr(llvm::Attribute::Cold);
+    llvm::SmallVector<Value*, 2> slots;
+    for (llvm::Argument& argument : each->args()) {
+      slots.push_back(builder_.stack(type, 64));
+      builder_.store(&argument, slots.back());
+    }
+    const llvm::SmallVector<llvm::Type*, 2> doubles(arguments.size(), builder_.f64());
+    auto* signature = llvm::FunctionType::get(builder_.f64(), doubles, false);
+    const llvm::FunctionCallee callee = builder_.module().getOrInsertFunction(function, signature);
+    const int64_t bytes = element->isDoubleTy() ? 8 : 4;
+    builder_.loop(builder_.index(0), builder_.index(lanes * bytes), builder_.index(bytes),
+                  [&](Value* at) {
+                    llvm::SmallVector<Value*, 2> values;
+                    for (Value* slot : slots)
+                      values.push_back(ir_.CreateFPCast(
+                          builder_.load(element, builder_.offset(slot, at)), builder_.f64()));
+                    Value* result = ir_.CreateFPCast(ir_.CreateCall(callee, values), element);
+                    builder_.store(result, builder_.offset(slots[0], at));
+                  });
+    ir_.CreateRet(builder_.load(type, slots[0]));
+  }
+  return ir_.CreateCall(each, arguments);
+}
+
+Value* VectorMath::unary(graph::Op op, Value* x) {
+  switch (op) {
+    case graph::Op::kRecip:
+      return ir_.CreateFDiv(number(x, 1), x);
+    case graph::Op::kSqrt:
+      return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+    case graph::Op::kExp:
+      return exp(x);
+    case graph::Op::kExp2:
+      return exp2(x);
+    case graph::Op::kLog:
+      return log(x);
+    case graph::Op::kLog2:
+      return log2(x);
+    case graph::Op::kSin:
+      return sin(x);
+    case graph::Op::kCos:
+      return cos(x);
+    case graph::Op::kTanh:
+      return tanh(x);
+    case graph::Op::kErf:
+      return erf(x);
+    case graph::Op::kAtan:
+      return atan(x);
+    case graph::Op::kFloor:
+      return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x);
+    case graph::Op::kRound:
+      return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, x);
+    default:
+      throw InternalError(fmt::format("no vector code for the unary op {}", name(op)));
+  }
+}
+
+Value* VectorMath::binary(graph::Op op, Value* x, Value* y) {
+  switch (op) {
+    case graph::Op::kAdd:
+      return ir_.CreateFAdd(x, y);
+    case graph::Op::kMul:
+      return ir_.CreateFMul(x, y);
+    case graph::Op::kDiv:
+      return ir_.CreateFDiv(x, y);
+    case graph::Op::kMod:
+      return library("fmod", {x, y});
+    case graph::Op::kPow:
+      return pow(x, y);
+    case graph::Op::kMax:
+      return builder_.maximum(x, y);
+    default:
+      throw InternalError(fmt::format("no vector code for the binary op {}", name(op)));
+  }
+}
+
+}  // namespace luminal::codegen

@@ -1,0 +1,74 @@
+// Mathematical functions on vectors, as IR. For f32 on processors with fma they are polynomials of
+// our own, without branches but for rare arguments; the largest error over all of f32 is stated at
+// each and tested. f64, and f32 without fma, call the C library lane by lane: the same bits as the
+// interpreter, at its speed. NaN, infinities, signed zeros and denormals come out as IEEE and the
+// interpreter have them.
+#pragma once
+
+#include <llvm/IR/Value.h>
+
+#include "luminal/codegen/llvm/vector_builder.h"
+#include "luminal/graph/ops.h"
+
+namespace luminal::codegen {
+
+/// How good exp and exp2 must be, here and inside of others.
+enum class MathAccuracy {
+  kFull,  ///< the bounds below
+  kBf16,  ///< relative error 2^-18: for results that are rounded to bf16
+};
+
+/// Functions of one f32 or f64 vector (or scalar). Bounds in ulp, for f32 with fma.
+class VectorMath {
+ public:
+  explicit VectorMath(VectorBuilder& builder, MathAccuracy accuracy = MathAccuracy::kFull)
+      : builder_(builder), ir_(builder.ir()), accuracy_(accuracy) {}
+
+  /// 2^x: 1 ulp.
+  llvm::Value* exp2(llvm::Value* x);
+  /// e^x: 1 ulp.
+  llvm::Value* exp(llvm::Value* x);
+  /// Logarithm to base 2: 2 ulp.
+  llvm::Value* log2(llvm::Value* x);
+  /// Natural logarithm: 2 ulp.
+  llvm::Value* log(llvm::Value* x);
+  /// 2 ulp; arguments beyond 65536 call the library.
+  llvm::Value* sin(llvm::Value* x);
+  llvm::Value* cos(llvm::Value* x);
+  /// 2 ulp.
+  llvm::Value* tanh(llvm::Value* x);
+  /// 2.5 ulp.
+  llvm::Value* erf(llvm::Value* x);
+  /// 2 ulp.
+  llvm::Value* atan(llvm::Value* x);
+  /// x^y as IEEE pow: 1 ulp; bases that are not positive and finite call the library.
+  llvm::Value* pow(llvm::Value* x, llvm::Value* y);
+
+  /// The primitive op of one operand; InternalError if it is none.
+  llvm::Value* unary(graph::Op op, llvm::Value* x);
+  /// The arithmetic primitive (add, mul, div, mod, pow, max) on floats.
+  llvm::Value* binary(graph::Op op, llvm::Value* x, llvm::Value* y);
+
+ private:
+  llvm::Value* number(llvm::Value* like, double value);
+  llvm::Value* polynomial(llvm::Value* x, std::span<const double> coefficients);
+  llvm::Value* bits(llvm::Value* x);
+  llvm::Value* from_bits(llvm::Value* x);
+  llvm::Value* absolute(llvm::Value* x);
+  llvm::Value* with_sign_of(llvm::Value* magnitude, llvm::Value* sign);
+  llvm::Value* scale_by_power(llvm::Value* x, llvm::Value* exponent);
+  llvm::Value* clamp(llvm::Value* x, double low, double high);
+  llvm::Value* nearest(llvm::Value* x, llvm::Value** as_integer);
+  llvm::Value* exp2_of(llvm::Value* x);
+  llvm::Value* logarithm(llvm::Value* x, bool base_two);
+  llvm::Value* sine(llvm::Value* x, bool cosine);
+  llvm::Value* power(llvm::Value* x, llvm::Value* y);
+  bool calls_library(llvm::Value* x) const;
+  llvm::Value* library(const char* function, llvm::ArrayRef<llvm::Value*> arguments);
+
+  VectorBuilder& builder_;
+  llvm::IRBuilder<>& ir_;
+  MathAccuracy accuracy_;
+};
+
+}  // namespace luminal::codegen

@@ -1,0 +1,61 @@
+// Elements of every dtype as vector code: loading, storing and casting, with exactly the results of
+// the interpreter (graph/dtype.h has the rules). In registers f64 is double, all other floats are
+// float (narrow ones hold a value of their dtype), integers have their own width, packed 4-bit ones
+// 8 bits, and bool is one bit per lane.
+#pragma once
+
+#include "luminal/codegen/llvm/vector_builder.h"
+#include "luminal/graph/dtype.h"
+
+namespace luminal::codegen {
+
+/// See above. Positions count elements and are 64-bit values. Vectors of packed 4-bit dtypes begin
+/// at an even position and have an even number of lanes; where two threads store to one array,
+/// their ranges must not share a byte.
+class ElementCode {
+ public:
+  explicit ElementCode(VectorBuilder& builder) : builder_(builder), ir_(builder.ir()) {}
+
+  /// What a dtype is in registers.
+  llvm::Type* register_type(graph::DType dtype, int lanes);
+
+  /// `lanes` consecutive elements. Masked-off lanes are zero.
+  llvm::Value* load(graph::DType dtype, llvm::Value* base, llvm::Value* position, int lanes,
+                    const Access& access = {});
+  /// Elements at base[positions[i]]; masked-off lanes are zero.
+  llvm::Value* gather(graph::DType dtype, llvm::Value* base, llvm::Value* positions,
+                      llvm::Value* mask);
+  /// Stores values of the dtype; f32 values of narrow floats are rounded.
+  void store(graph::DType dtype, llvm::Value* value, llvm::Value* base, llvm::Value* position,
+             const Access& access = {});
+
+  /// Converts between registers of two dtypes.
+  llvm::Value* cast(graph::DType from, graph::DType to, llvm::Value* value);
+  /// The nearest value of a float dtype, still as float; f32 and f64 pass through.
+  llvm::Value* round_to(graph::DType dtype, llvm::Value* value);
+
+  /// Bits of a narrow float (8 or 16 per lane) to float, and back with one rounding.
+  llvm::Value* widen(graph::DType dtype, llvm::Value* bits);
+  llvm::Value* narrow(graph::DType dtype, llvm::Value* value);
+
+ private:
+  llvm::Type* memory_element(graph::DType dtype);
+  llvm::Value* from_memory(graph::DType dtype, llvm::Value* raw);
+  llvm::Value* to_memory(graph::DType dtype, llvm::Value* value);
+  llvm::Value* byte_position(graph::DType dtype, llvm::Value* position);
+  llvm::Value* load_packed(graph::DType dtype, llvm::Value* base, llvm::Value* position, int lanes,
+                           const Access& access);
+  void store_packed(llvm::Value* value, llvm::Value* base, llvm::Value* position,
+                    const Access& access);
+  llvm::Value* sign_packed(graph::DType dtype, llvm::Value* value);
+  llvm::Value* float_to_integer(graph::DType to, llvm::Value* value);
+  llvm::Value* integer_to_float(graph::DType from, graph::DType to, llvm::Value* value);
+  llvm::Value* integer_to_integer(graph::DType from, graph::DType to, llvm::Value* value);
+  llvm::Value* round_to_odd(llvm::Value* wide);
+  llvm::Value* constant(llvm::Value* like, int64_t value);
+
+  VectorBuilder& builder_;
+  llvm::IRBuilder<>& ir_;
+};
+
+}  // namespace luminal::codegen

@@ -1,0 +1,15 @@
+# luminal_embed_rules(TARGET): every luminal/rules/*.egg becomes a string in the library TARGET, found at run time by
+# luminal::rules::rule_file("NAME.egg"). A new or changed rule file configures and builds what holds it again.
+function(luminal_embed_rules TARGET)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/luminal/rules/*.egg)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  set(LUMINAL_RULE_ROWS "")
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME)
+    file(READ ${file} text)
+    string(APPEND LUMINAL_RULE_ROWS "    RuleFile{\"${name}\", R\"egglog(${text})egglog\"},\n")
+  endforeach()
+  set(source ${PROJECT_BINARY_DIR}/rules/rule_files.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/rule_files.cpp.in ${source} @ONLY)
+  target_sources(${TARGET} PRIVATE ${source})
+endfunction()

@@ -1,7 +1,7 @@
 // The fuzzer: random graphs must verify, read back from their text, and give the same results after
 // every pass. Two environment variables widen the search:
 //
-//   FUZZ_ITERATIONS   how many graphs each test makes (150 unless said)
+//   FUZZ_ITERATIONS   how many graphs each test makes (200 unless said)
 //   FUZZ_SEED         the seed of the first one (1 unless said); each further graph adds 1
 //
 // A failure prints the seed, the fewest steps that still fail, and the text of that graph.
@@ -92,36 +92,47 @@ std::string compare(const Graph& original, const Graph& changed, uint64_t seed) 
 /// Says what is wrong with a graph, or "".
 using Check = std::function<std::string(const Graph& graph, uint64_t seed)>;
 
-std::string checked(const Check& check, uint64_t seed, int steps) {
+/// Makes the graph of a seed with a number of steps.
+using Maker = Graph (*)(uint64_t seed, int steps);
+
+std::string checked(const Check& check, Maker make, uint64_t seed, int steps) {
   try {
-    return check(random_graph(seed, steps), seed);
+    return check(make(seed, steps), seed);
   } catch (const std::exception& error) {
     return std::string("throws ") + error.what();
   }
 }
 
-std::string text_of(uint64_t seed, int steps) {
+std::string text_of(Maker make, uint64_t seed, int steps) {
   try {
-    return graph::to_text(random_graph(seed, steps));
+    return graph::to_text(make(seed, steps));
   } catch (const std::exception& error) {
     return std::string("(no text: ") + error.what() + ")";
   }
 }
 
-/// Runs the check on many graphs (one in `share` of what is asked for); reports the first failure,
-/// cut down to the fewest steps.
-void fuzz(const Check& check, int64_t share = 1) {
-  const int64_t iterations = setting("FUZZ_ITERATIONS", 150) / share;
+/// Which graphs a test looks at: `percent` of the number that is asked for.
+struct FuzzOptions {
+  Maker make = random_graph;
+  int steps = kSteps;
+  int64_t percent = 100;
+};
+/// Small and quick, and short chains keep the special values of the inputs.
+constexpr FuzzOptions kExpressions{.make = random_expression, .steps = 6, .percent = 500};
+
+/// Runs the check on many graphs; reports the first failure, cut down to the fewest steps.
+void fuzz(const Check& check, const FuzzOptions& options = {}) {
+  const int64_t iterations = setting("FUZZ_ITERATIONS", 200) * options.percent / 100;
   const int64_t first = setting("FUZZ_SEED", 1);
   for (int64_t i = 0; i < iterations; ++i) {
     const auto seed = static_cast<uint64_t>(first + i);
-    std::string failure = checked(check, seed, kSteps);
+    std::string failure = checked(check, options.make, seed, options.steps);
     if (failure.empty()) continue;
     int steps = 0;
-    while (steps < kSteps && checked(check, seed, steps).empty()) ++steps;
-    failure = checked(check, seed, steps);
+    while (steps < options.steps && checked(check, options.make, seed, steps).empty()) ++steps;
+    failure = checked(check, options.make, seed, steps);
     FAIL() << "FUZZ_SEED=" << seed << ", " << steps << " steps: " << failure << "\n"
-           << text_of(seed, steps);
+           << text_of(options.make, seed, steps);
   }
 }
 
@@ -161,17 +172,23 @@ TEST(Fuzz, EveryIdentityAloneKeepsResults) {
     }
     return "";
   };
-  fuzz(check, 5);  // there are some forty of them
+  fuzz(check, {.percent = 25});  // there are some forty of them
+  fuzz(check, kExpressions);
 }
 
-TEST(Fuzz, AllIdentitiesTogetherKeepResults) { fuzz(pass_check(graph::identities())); }
+TEST(Fuzz, AllIdentitiesTogetherKeepResults) {
+  fuzz(pass_check(graph::identities()));
+  fuzz(pass_check(graph::identities()), kExpressions);
+}
 
 TEST(Fuzz, DepthFirstOrderKeepsResults) { fuzz(pass_check(graph::depth_first_order())); }
 
 TEST(Fuzz, TheDefaultPassesKeepResults) {
-  fuzz([](const Graph& graph, uint64_t seed) {
+  const auto check = [](const Graph& graph, uint64_t seed) {
     return compare(graph, graph::default_passes().run(graph, {.verify = true}).graph, seed);
-  });
+  };
+  fuzz(check);
+  fuzz(check, kExpressions);
 }
 
 TEST(Fuzz, TheDefaultPassesReachAFixedPoint) {

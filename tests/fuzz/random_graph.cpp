@@ -40,6 +40,16 @@ class GraphMaker : private OperandMaker {
  public:
   explicit GraphMaker(uint64_t seed) : OperandMaker(seed) {}
 
+  /// See random_expression.
+  Graph make_expression(int steps) {
+    const DType dtype = random_dtype(random_);
+    const Shape shape{n_, 5};
+    for (int i = 0; i < 2; ++i) add_input(dtype, shape);
+    for (int i = 0; i < steps; ++i) add_elementwise(shape);
+    add_outputs();
+    return std::move(graph_);
+  }
+
   Graph make(int steps) {
     for (int i = 0; i < 3; ++i) add_input(random_dtype(random_), random_shape());
     for (int i = 0; i < steps; ++i) step();
@@ -57,6 +67,39 @@ class GraphMaker : private OperandMaker {
     }
     const Edge rhs = other_side(lhs);
     return random_.one_in(2) ? graph_.add(op, {lhs, rhs}) : graph_.add(op, {rhs, lhs});
+  }
+
+  /// An op on a recent value of this shape and on a special constant, an input, or a value again.
+  void add_elementwise(const Shape& shape) {
+    const Edge first = whole_of_shape(shape);
+    const DType dtype = dtype_of(first);
+    Edge second = whole_of_shape(shape);
+    if (dtype_of(second) != dtype || random_.one_in(2)) second = special_constant(dtype, shape);
+    switch (random_.between(0, 9)) {
+      case 0:
+        graph_.add(Op::kSelect, {partner(DType::kBool, shape), first, second});
+        return;
+      case 1:
+        graph_.add_cast(Op::kCast, first, random_dtype(random_));
+        return;
+      case 2:
+        if (graph::is_float(dtype)) graph_.add(random_.pick(kUnary), {first});
+        return;
+      default:
+        break;
+    }
+    Op op = random_.pick(kBinary);
+    while (!takes(op, dtype)) op = random_.pick(kBinary);
+    random_.one_in(3) ? graph_.add(op, {second, first}) : graph_.add(op, {first, second});
+  }
+
+  /// A recent node of this shape. The inputs have it, so there is one.
+  Edge whole_of_shape(const Shape& shape) {
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      const NodeId node = any_node();
+      if (graph_.node(node).shape() == shape) return graph_.whole(node);
+    }
+    return graph_.whole({0});
   }
 
   NodeId add_select() {
@@ -235,6 +278,10 @@ class GraphMaker : private OperandMaker {
 }  // namespace
 
 Graph random_graph(uint64_t seed, int steps) { return GraphMaker(seed).make(steps); }
+
+Graph random_expression(uint64_t seed, int steps) {
+  return GraphMaker(seed).make_expression(steps);
+}
 
 graph::DimValues random_dims(Random& random, const Graph& graph) {
   graph::DimValues values;

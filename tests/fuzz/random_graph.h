@@ -16,6 +16,10 @@ namespace luminal::fuzz {
 /// a view of one of them, are the outputs.
 graph::Graph random_graph(uint64_t seed, int steps);
 
+/// A graph of elementwise ops of one shape on inputs and special constants: dense in what algebraic
+/// rules look for, where graphs with views seldom have it.
+graph::Graph random_expression(uint64_t seed, int steps);
+
 /// Values for the dims of a graph, the ends of their intervals among them.
 graph::DimValues random_dims(Random& random, const graph::Graph& graph);
 

@@ -99,7 +99,7 @@ NodeId OperandMaker::any_node() {
 
 Edge OperandMaker::special_constant(DType dtype, const Shape& domain) {
   Scalar value = Scalar::of(dtype, random_.between(-1, 2));
-  if (random_.one_in(6)) value = Scalar::of(dtype, 0.5);
+  if (random_.one_in(6)) value = Scalar::of(dtype, random_.one_in(2) ? 0.5 : -0.0);
   if (random_.one_in(6)) value = random_.one_in(2) ? Scalar::lowest(dtype) : Scalar::highest(dtype);
   return expanded(graph_.add_constant(value), domain);
 }

@@ -12,24 +12,12 @@ using graph::Scalar;
 
 namespace {
 
-constexpr std::array kSpecialFloats{0.0,
-                                    -0.0,
-                                    1.0,
-                                    -1.0,
-                                    0.5,
-                                    -0.5,
-                                    2.0,
-                                    std::numeric_limits<double>::quiet_NaN(),
-                                    3.75,
-                                    -7.0,
-                                    1e-320,
-                                    1e-40,
-                                    6e-8,
-                                    448.0,
-                                    65504.0,
-                                    3e38,
-                                    std::numeric_limits<double>::infinity(),
-                                    -std::numeric_limits<double>::infinity()};
+// Zeros of both signs stand twice: most wrong rules of floats fail at them.
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::array kSpecialFloats{0.0,   -0.0,    0.0,  -0.0, 1.0,       -1.0,      0.5,
+                                    -0.5,  2.0,     3.75, -7.0, 1e-320,    1e-40,     6e-8,
+                                    448.0, 65504.0, 3e38, kNaN, kInfinity, -kInfinity};
 constexpr std::array<int64_t, 7> kSpecialIntegers{
     0, 1, -1, 2, 7, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 

@@ -78,9 +78,14 @@ int64_t Evaluator::extent(const Expr& expr) const { return symbolic::evaluate(ex
 const Evaluator::Compiled& Evaluator::compiled(const Expr& expr) {
   const auto found = compiled_.find(expr);
   if (found != compiled_.end()) return found->second;
-  // Dims go in first: they decide extents of 0 and 1, which change the expression itself.
-  const Expr fixed = symbolic::substitute(expr, dims_);
   Compiled compiled;
+  // Dims go in first: they decide extents of 0 and 1, which change the expression itself.
+  Expr fixed;
+  try {
+    fixed = symbolic::substitute(expr, dims_);
+  } catch (const UserError&) {
+    // Divides by an extent of 0: only loads that nobody looks at do, and loads are total.
+  }
   compiled.slots = fixed.axes();
   if (fixed.is_constant())
     compiled.constant = *fixed.constant_value();
@@ -176,6 +181,8 @@ Number Evaluator::evaluate(BodyId id) {
 
 Number Evaluator::compute(BodyId id) {
   const BodyNode& node = arena_[id];
+  if (known && elsewhere.contains(id))
+    if (const auto value = known(id)) return *value;
   switch (node.kind) {
     case BodyKind::kLoad:
       return load(node);
@@ -216,22 +223,29 @@ void for_each_position(Evaluator& evaluator, std::span<const Expr> axes,
 void run_kernel(const Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
                 Tensors& tensors) {
   Evaluator evaluator(arena, tensors, dims);
-  std::vector<Array> results;
+  Tensors results = empty_results(arena, kernel, dims);
+  for_each_position(evaluator, kernel.axes, [&] {
+    for (const Root& root : kernel.roots)
+      store_root(evaluator, root, evaluator.evaluate(root.value), results.at(root.tensor));
+  });
+  for (auto& [tensor, value] : results) tensors.insert_or_assign(tensor, std::move(value));
+}
+
+Tensors empty_results(const Arena& arena, const Kernel& kernel, const graph::DimValues& dims) {
+  Tensors results;
   for (const Root& root : kernel.roots) {
     const TensorType& type = arena.tensor(root.tensor);
-    results.emplace_back(type.dtype, graph::extents_of(type.shape, dims));
+    results.try_emplace(root.tensor, type.dtype, graph::extents_of(type.shape, dims));
   }
-  for_each_position(evaluator, kernel.axes, [&] {
-    for (size_t k = 0; k < results.size(); ++k) {
-      std::vector<int64_t> index;
-      for (const Expr& expr : kernel.roots[k].store) index.push_back(evaluator.evaluate(expr));
-      const std::optional<int64_t> position = position_in(results[k].extents(), index);
-      LUMINAL_CHECK(position.has_value(), "a kernel stores outside of its tensor");
-      store(results[k], *position, evaluator.evaluate(kernel.roots[k].value));
-    }
-  });
-  for (size_t k = 0; k < results.size(); ++k)
-    tensors.insert_or_assign(kernel.roots[k].tensor, std::move(results[k]));
+  return results;
+}
+
+void store_root(Evaluator& evaluator, const Root& root, Number value, Array& result) {
+  std::vector<int64_t> index;
+  for (const Expr& expr : root.store) index.push_back(evaluator.evaluate(expr));
+  const std::optional<int64_t> position = position_in(result.extents(), index);
+  LUMINAL_CHECK(position.has_value(), "a kernel stores outside of its tensor");
+  store(result, *position, value);
 }
 
 }  // namespace luminal::kernel

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +52,8 @@ class Evaluator {
   /// Values of reductions that somebody else computed; asked before running a loop. Whoever
   /// changes one says so.
   std::function<std::optional<Number>(BodyId)> known;
+  /// Values that are no reductions and are kept elsewhere all the same (row buffers).
+  std::set<BodyId> elsewhere;
   void reductions_changed() { reductions_clock_ = ++clock_; }
 
  private:
@@ -91,6 +94,11 @@ class Evaluator {
 /// Runs a kernel at every point of its output and stores the results in `tensors`.
 void run_kernel(const Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
                 Tensors& tensors);
+
+/// Zeros for every tensor the kernel stores.
+Tensors empty_results(const Arena& arena, const Kernel& kernel, const graph::DimValues& dims);
+/// Stores a root's value where it belongs at the current position.
+void store_root(Evaluator& evaluator, const Root& root, Number value, graph::Array& result);
 
 /// Calls `visit` for every position of the axes, the last one fastest, with the axes set.
 void for_each_position(Evaluator& evaluator, std::span<const Expr> axes,

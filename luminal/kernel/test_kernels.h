@@ -14,6 +14,7 @@
 #include "luminal/graph/text.h"
 #include "luminal/kernel/derive.h"
 #include "luminal/kernel/evaluate.h"
+#include "luminal/kernel/nest.h"
 
 namespace luminal::kernel::test {
 
@@ -118,6 +119,15 @@ inline int check_cut(Arena& arena, const Sample& sample, const Program& program,
 inline void run_by_body(Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
                         Tensors& tensors) {
   run_kernel(arena, kernel, dims, tensors);
+}
+
+/// The run of a kernel as loops.
+inline RunKernel run_by_nest(const NestOptions& options) {
+  return [options](Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
+                   Tensors& tensors) {
+    const Nest nest = build_nest(arena, kernel, options);
+    run_nest(arena, nest, dims, tensors);
+  };
 }
 
 /// A random graph with random data.

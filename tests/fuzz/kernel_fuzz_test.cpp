@@ -57,5 +57,12 @@ void fuzz_kernels(const kt::RunKernel& run, int64_t standard) {
 
 TEST(KernelFuzz, BodiesEqualTheOracle) { fuzz_kernels(kt::run_by_body, 150); }
 
+// Online sums are rounded elsewhere, so they have tests of their own.
+TEST(KernelFuzz, LoopNestsEqualTheOracle) { fuzz_kernels(kt::run_by_nest({.online = false}), 150); }
+
+TEST(KernelFuzz, LoopNestsWithKeptRowsEqualTheOracle) {
+  fuzz_kernels(kt::run_by_nest({.online = false, .interchange = false, .keep_rows = true}), 100);
+}
+
 }  // namespace
 }  // namespace luminal::fuzz

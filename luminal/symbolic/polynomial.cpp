@@ -29,8 +29,11 @@ int64_t degree(const Monomial& monomial) {
 
 // The gcd of INT64_MIN and itself or 0 does not fit; 2^62 divides too, and is all we can say.
 int64_t positive_gcd(int64_t a, int64_t b) {
-  const int64_t divisor = std::gcd(a, b);
-  return divisor < 0 ? int64_t{1} << 62 : divisor;
+  const auto magnitude = [](int64_t value) {
+    return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  };
+  const uint64_t divisor = std::gcd(magnitude(a), magnitude(b));
+  return divisor >> 63 != 0 ? int64_t{1} << 62 : static_cast<int64_t>(divisor);
 }
 
 bool holds_test(const Expr& expr) {
@@ -283,7 +286,9 @@ Division divide_polynomial(const Expr& expr, const Expr& divisor) {
   if (auto number = divisor.constant_value()) {
     Polynomial quotient, remainder;
     quotient.constant = checked_floor_div(constant_part(expr), *number);
-    remainder.constant = constant_part(expr) - quotient.constant * *number;
+    // The remainder fits although the product in between may not.
+    remainder.constant =
+        static_cast<int64_t>(constant_part(expr) - Int128{quotient.constant} * *number);
     for (const Term& term : terms_of(expr)) {
       const int64_t whole =
           *number == -1 ? checked_neg(term.coefficient) : term.coefficient / *number;

@@ -22,7 +22,7 @@ CACHE = ROOT / "build/lint-cache"
 TIDY = "clang-tidy-16"
 FOLDERS = ("luminal", "examples", "benchmarks")
 # No compilation database: the answer must not depend on which preset was configured.
-FLAGS = ["-std=c++20", f"-I{ROOT}", "-Wno-everything"]
+FLAGS = ["-std=c++20", f"-I{ROOT}", "-isystem/usr/lib/llvm-19/include", "-Wno-everything"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"(luminal/[^"]+)"', re.M)
 
 

@@ -267,11 +267,11 @@ MATH = """
 """
 
 
-def math(iterations=9):
+def math(iterations=11):
     return MATH.replace("ITERATIONS", str(iterations))
 
 
-def associative_commutative(leaves=7, iterations=10):
+def associative_commutative(leaves=10, iterations=12):
     term = '(Var "v0")'
     for i in range(1, leaves):
         term = f'(Add {term} (Var "v{i}"))'
@@ -304,6 +304,7 @@ def join(rows=1000000, seed=5):
 
 
 PROGRAMS = {
+    "decoder_1_rules_60": lambda: decoder(1, rules=60),
     "decoder_1": lambda: decoder(1),
     "decoder_4": lambda: decoder(4),
     "decoder_16": lambda: decoder(16),

@@ -309,17 +309,39 @@ bool Matcher::visit_row(uint32_t atom, size_t first_step, bool last, const Value
   return go_on;
 }
 
+/// The innermost loop: the last atom binds nothing that others wait for, so a row that agrees is a
+/// match.
+bool Matcher::report_rows(std::span<const ColumnStep> steps, const Table& rows,
+                          std::span<const uint32_t> candidates, bool open) {
+  const bool check = !rows.all_visible();
+  for (const uint32_t row : candidates) {
+    if (check && !usable(rows, row)) continue;
+    ++rows_visited_;
+    if (!match_row(steps, rows.row(row))) continue;
+    if (!(*on_match_)(slots_)) return false;
+    if (!open) return true;
+  }
+  return true;
+}
+
 bool Matcher::try_rows(uint32_t atom) {
+  using Do = ColumnStep::Do;
   Table& rows = table(atom);
   const size_t first_step = steps_.size();
   const bool open = plan_columns(atom);
   const bool last = num_done_ + 1 == atoms_.size();
+  bool binds = false;
+  for (size_t i = first_step; i < steps_.size(); ++i) binds |= steps_[i].what == Do::kBind;
   bool found = false;
   bool go_on = true;
   if (atoms_[atom].best_column == kNone) {
     const uint32_t end = std::min(ranges_[atom].end, rows.end_row());
     for (uint32_t row = ranges_[atom].first; row < end && go_on && (open || !found); ++row)
       if (usable(rows, row)) go_on = visit_row(atom, first_step, last, rows.row(row), found);
+  } else if (last && !binds && !on_failure_) {
+    go_on = report_rows({steps_.data() + first_step, steps_.size() - first_step}, rows,
+                        candidates(atom), open);
+    found = true;
   } else {
     for (const uint32_t row : candidates(atom)) {
       if (usable(rows, row)) go_on = visit_row(atom, first_step, last, rows.row(row), found);
@@ -327,7 +349,7 @@ bool Matcher::try_rows(uint32_t atom) {
     }
   }
   for (size_t i = first_step; i < steps_.size(); ++i)
-    if (steps_[i].what == ColumnStep::Do::kStore) slots_[steps_[i].word] = kNoValue;
+    if (steps_[i].what == Do::kStore) slots_[steps_[i].word] = kNoValue;
   steps_.resize(first_step);
   if (!found) reject(atom);
   return go_on;

@@ -79,6 +79,8 @@ class Matcher {
   bool start(std::span<const std::pair<uint32_t, Value>> given);
   bool search();
   bool try_rows(uint32_t atom);
+  bool report_rows(std::span<const ColumnStep> steps, const Table& rows,
+                   std::span<const uint32_t> candidates, bool open);
   /// Appends the steps of an atom to steps_. True if some slot is bound or stored.
   bool plan_columns(uint32_t atom);
   bool match_row(std::span<const ColumnStep> steps, const Value* cells);

@@ -5,6 +5,12 @@
 #include "luminal/support/check.h"
 
 namespace luminal::egraph {
+namespace {
+
+/// How many staged rows ahead their hash slots are fetched from memory.
+constexpr size_t kPrefetchDistance = 12;
+
+}  // namespace
 
 void Engine::record_origin(FunctionId function, uint32_t row, uint32_t origin) {
   if (!db_.origins.enabled) return;
@@ -50,7 +56,7 @@ bool Engine::insert(FunctionId id, Value* row, bool subsumed, uint32_t origin, u
   Function& function = db_.functions[id];
   const uint32_t known = function.table.find(row, hash);
   if (known == kNone) {
-    record_origin(id, function.table.append(row, subsumed, db_.epoch, hash), origin);
+    record_origin(id, function.table.append_new(row, subsumed, db_.epoch, hash), origin);
     return true;
   }
   const Value old_value = function.table.value(known);
@@ -78,22 +84,26 @@ bool Engine::merge_table(FunctionId id) {
   }
   bool changed = false;
   for (size_t r = 0; r < writes.subsumed.size(); ++r) {
+    if (r + kPrefetchDistance < writes.hashes.size())
+      db_.functions[id].table.prefetch(writes.hashes[r + kPrefetchDistance]);
     const uint32_t origin = r < writes.origins.size() ? writes.origins[r] : kNone;
     changed |= insert(id, writes.rows.data() + r * (num_keys + 1), writes.subsumed[r] != 0, origin,
                       writes.hashes[r]);
   }
   compact(id);
-  // Give the buffers back, so that the next iteration need not allocate them again.
+  // Give the buffers back, so that the next iteration need not allocate them again; a hash table
+  // much larger than what it held goes, or small batches would pay for clearing it.
+  const bool keep_hash = writes.pending.size() <= 16 * writes.subsumed.size() + 64;
   writes.rows.clear();
   writes.subsumed.clear();
   writes.hashes.clear();
   writes.origins.clear();
   writes.deletes.clear();
   writes.num_deletes = 0;
-  if (writes.pending.size() > 4096) {
-    writes.pending.clear();
-  } else {
+  if (keep_hash) {
     std::fill(writes.pending.begin(), writes.pending.end(), 0);
+  } else {
+    writes.pending.clear();
   }
   if (staged_[id].empty()) std::swap(writes, staged_[id]);
   return changed;

@@ -153,21 +153,19 @@ void Scheduler::match_task(const Task& task, MatchBuffer& buffer, bool may_build
   const auto start = Clock::now();
   const CompiledRule& rule = *db_.rules[task.rule].rule;
   buffer.rule = task.rule;
-  const std::vector<uint32_t>& outputs = rule.query.outputs;
-  buffer.width = static_cast<uint32_t>(outputs.size());
+  buffer.width = static_cast<uint32_t>(rule.query.outputs.size());
+  MatchSink sink(db_, rule, buffer);
   Matcher matcher(db_, *rule.plan, engine_, may_build);
   const auto on_match = [&](std::span<const Value> slots) {
-    const size_t at = buffer.values.size();
-    buffer.values.resize(at + outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) buffer.values[at + i] = slots[outputs[i]];
-    ++buffer.count;
-    const bool too_many = budget_.rows != 0 && buffer.count > budget_.rows;
+    sink.add(slots);
+    const bool too_many = budget_.rows != 0 && buffer.kept > budget_.rows;
     const bool look = budget_.seconds > 0 && buffer.count % kMatchesPerClock == 0;
     if (!too_many && !(look && seconds_since(started_) >= budget_.seconds)) return true;
     buffer.complete = false;
     return false;
   };
   matcher.run(task.ranges, on_match);
+  sink.finish();
   buffer.rows_visited = matcher.rows_visited();
   buffer.seconds = seconds_since(start);
 }
@@ -233,8 +231,8 @@ void Scheduler::apply(const MatchBuffer& buffer) {
   const auto match_at = [&](uint64_t m) {
     return std::span<const Value>{buffer.values.data() + m * buffer.width, buffer.width};
   };
-  for (uint64_t m = 0; m < buffer.count; ++m) {
-    if (m + kPrefetchDistance < buffer.count)
+  for (uint64_t m = 0; m < buffer.kept; ++m) {
+    if (m + kPrefetchDistance < buffer.kept)
       engine_.prefetch(rule.program, match_at(m + kPrefetchDistance));
     const std::span<const Value> match = match_at(m);
     if (db_.origins.enabled) {

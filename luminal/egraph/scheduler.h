@@ -6,6 +6,7 @@
 #include <string>
 
 #include "luminal/egraph/engine.h"
+#include "luminal/egraph/match_sink.h"
 
 namespace luminal::egraph {
 
@@ -47,16 +48,6 @@ class Scheduler {
   bool holds(std::vector<Fact> facts);
 
  private:
-  /// Matches of one rule, `width` values each.
-  struct MatchBuffer {
-    RuleId rule;
-    uint32_t width = 0;
-    std::vector<Value> values;
-    uint64_t count = 0;
-    uint64_t rows_visited = 0;
-    double seconds = 0;
-    bool complete = true;
-  };
   /// One rule with one choice of row ranges.
   struct Task {
     RuleId rule;

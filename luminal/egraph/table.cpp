@@ -7,6 +7,7 @@ namespace luminal::egraph {
 Table::Table(const Table& other)
     : num_keys_(other.num_keys_),
       num_live_(other.num_live_),
+      num_subsumed_(other.num_subsumed_),
       used_slots_(other.used_slots_),
       cells_(other.cells_),
       flags_(other.flags_),
@@ -57,21 +58,36 @@ void Table::rehash() {
   }
 }
 
+uint32_t Table::write_row(const Value* cells, bool subsumed, Epoch epoch) {
+  const uint32_t new_row = end_row();
+  cells_.insert(cells_.end(), cells, cells + num_columns());
+  flags_.push_back(subsumed ? kLive | kSubsumed : kLive);
+  if (epochs_.empty() || epochs_.back().epoch != epoch) epochs_.push_back({epoch, new_row});
+  ++num_live_;
+  num_subsumed_ += subsumed ? 1 : 0;
+  return new_row;
+}
+
 uint32_t Table::append(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash) {
   if (size_t{used_slots_ + 1} * 4 > hash_.size() * 3) rehash();
-  const uint32_t new_row = end_row();
   HashSlot* slot = find_slot(cells, hash);
   if (slot->row == kNone) ++used_slots_;
   if (slot->row != kNone && slot->row != kTombstone) {
     flags_[slot->row] = 0;
     --num_live_;
   }
-  *slot = {hash, new_row};
-  cells_.insert(cells_.end(), cells, cells + num_columns());
-  flags_.push_back(subsumed ? kLive | kSubsumed : kLive);
-  if (epochs_.empty() || epochs_.back().epoch != epoch) epochs_.push_back({epoch, new_row});
-  ++num_live_;
-  return new_row;
+  *slot = {hash, end_row()};
+  return write_row(cells, subsumed, epoch);
+}
+
+uint32_t Table::append_new(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash) {
+  if (size_t{used_slots_ + 1} * 4 > hash_.size() * 3) rehash();
+  const size_t mask = hash_.size() - 1;
+  size_t at = hash & mask;
+  while (hash_[at].row != kNone && hash_[at].row != kTombstone) at = (at + 1) & mask;
+  if (hash_[at].row == kNone) ++used_slots_;
+  hash_[at] = {hash, end_row()};
+  return write_row(cells, subsumed, epoch);
 }
 
 void Table::erase(uint32_t row) {

@@ -35,20 +35,32 @@ class Table {
   /// Live, and not subsumed: what rule bodies see.
   bool visible(uint32_t row) const { return flags_[row] == kLive; }
 
+  /// Every row is visible: scans need not look at flags.
+  bool all_visible() const { return num_live_ == end_row() && num_subsumed_ == 0; }
+
   /// The hash of a row's keys, for callers that need it more than once.
   uint32_t hash(const Value* keys) const { return hash_words(keys, num_keys_); }
   /// The live row with these keys, or kNone.
   uint32_t find(const Value* keys) const { return find(keys, hash(keys)); }
   uint32_t find(const Value* keys, uint32_t hash) const;
   /// Starts to fetch the hash slot of some keys from memory.
-  void prefetch(const Value* keys) const {
-    if (!hash_.empty()) __builtin_prefetch(&hash_[hash(keys) & (hash_.size() - 1)]);
+  void prefetch(const Value* keys) const { prefetch(hash(keys)); }
+  void prefetch(uint32_t hash) const {
+    if (!hash_.empty()) __builtin_prefetch(&hash_[hash & (hash_.size() - 1)]);
+  }
+  /// Second step of a lookup: starts to fetch the row the hash slot points to.
+  void prefetch_row(uint32_t hash) const {
+    if (hash_.empty()) return;
+    const uint32_t candidate = hash_[hash & (hash_.size() - 1)].row;
+    if (candidate < kTombstone) __builtin_prefetch(row(candidate));
   }
   /// Appends a row. A live row with the same keys dies.
   uint32_t append(const Value* cells, bool subsumed, Epoch epoch) {
     return append(cells, subsumed, epoch, hash(cells));
   }
   uint32_t append(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash);
+  /// Appends a row whose keys are known to be absent: no row needs to be compared.
+  uint32_t append_new(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash);
   void erase(uint32_t row);
 
   /// First row written at `epoch` or later.
@@ -98,11 +110,13 @@ class Table {
     return true;
   }
   HashSlot* find_slot(const Value* keys, uint32_t hash);
+  uint32_t write_row(const Value* cells, bool subsumed, Epoch epoch);
   void rehash();
   const RowIndex& refresh(CachedIndex& index);
 
   uint32_t num_keys_;
   uint32_t num_live_ = 0;
+  uint32_t num_subsumed_ = 0;  // written, whether still live or not
   uint32_t used_slots_ = 0;
   uint64_t wasted_rows_ = 0;
   std::vector<Value> cells_;

@@ -1,0 +1,82 @@
+"""Runs the programs of generate_programs.py through luminal-egg and, where it installs, the `egglog` package of PyPI.
+
+Prints one line per program: our time, theirs, the ratio, and whether both ended with the same table sizes. Times are
+processor seconds of the whole program, parsing included, so that a busy machine does not distort them. A program on which
+the package uses more than its limits of time or memory is reported as such.
+
+    python3 benchmarks/egraph/compare.py build/release/bin/luminal-egg [NAME...]
+"""
+
+import argparse
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+
+import generate_programs
+
+PEER = """
+import sys
+from egglog.bindings import EGraph
+egraph = EGraph()
+for answer in egraph.run_program(*egraph.parse_program(open(sys.argv[1]).read())):
+    print(answer)
+"""
+
+
+def measure(command, seconds, gigabytes):
+    """Output and processor seconds of a command, or (None, why) if it did not end well."""
+    def limit():
+        size = int(gigabytes * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if done.returncode != 0:
+        return None, f"ended with {done.returncode} after {spent:.1f} s"
+    return done.stdout, spent
+
+
+def sizes(output):
+    """The last print-size of an output, as a set of pairs."""
+    tables = re.findall(r"\(([^\s()]+) (\d+)\)", output)
+    return sorted(tables[-len(set(name for name, _ in tables)):])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine", help="path of luminal-egg")
+    parser.add_argument("names", nargs="*", help="programs to run; all if none is given")
+    parser.add_argument("--python", default=sys.executable, help="a Python that has the egglog package")
+    parser.add_argument("--seconds", type=int, default=300, help="limit of the package per program")
+    parser.add_argument("--gigabytes", type=float, default=8, help="memory limit of the package")
+    arguments = parser.parse_args()
+    peer = subprocess.run([arguments.python, "-c", "import egglog.bindings"], capture_output=True, check=False)
+    if peer.returncode != 0:
+        print("the egglog package is not installed: only our own times follow")
+    empty = measure([arguments.python, "-c", "import egglog.bindings"], 60, 8)[1] if peer.returncode == 0 else 0
+    print(f"{'program':26} {'bytes':>9} {'ours, s':>9} {'package, s':>11} {'ratio':>8}  sizes")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.names or generate_programs.PROGRAMS:
+            path = pathlib.Path(folder) / f"{name}.egg"
+            path.write_text(generate_programs.PROGRAMS[name]())
+            ours, spent = measure([arguments.engine, str(path)], 600, 64)
+            line = f"{name:26} {path.stat().st_size:9} {spent if ours is None else format(spent, '9.3f')}"
+            if peer.returncode == 0 and ours is not None:
+                theirs, other = measure([arguments.python, "-c", PEER, str(path)], arguments.seconds,
+                                        arguments.gigabytes)
+                if theirs is None:
+                    line += f" {other}"
+                else:
+                    same = "same" if sizes(ours) == sizes(theirs) else "DIFFER"
+                    line += f" {other - empty:11.3f} {(other - empty) / max(spent, 1e-3):8.1f}  {same}"
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

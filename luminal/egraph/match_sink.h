@@ -1,0 +1,68 @@
+// Where matches go: into a buffer, in order. Matches of a rule whose head writes one row are
+// checked against the table on the way, in batches so that memory latency is paid once, and dropped
+// if the row is already there: most matches of a recursive rule derive what is known.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "luminal/egraph/database.h"
+
+namespace luminal::egraph {
+
+/// Matches of one task: `width` values each.
+struct MatchBuffer {
+  RuleId rule = kNone;
+  uint32_t width = 0;
+  std::vector<Value> values;
+  uint64_t kept = 0;   // in `values`
+  uint64_t count = 0;  // found, dropped ones included
+  uint64_t rows_visited = 0;
+  double seconds = 0;
+  bool complete = true;
+};
+
+/// Collects the matches of one rule.
+class MatchSink {
+ public:
+  MatchSink(const Database& db, const CompiledRule& rule, MatchBuffer& buffer);
+
+  /// Takes one match, given as the values of all slots.
+  void add(std::span<const Value> slots) {
+    const size_t at = buffer_.values.size();
+    buffer_.values.resize(at + outputs_.size());
+    for (size_t i = 0; i < outputs_.size(); ++i) buffer_.values[at + i] = slots[outputs_[i]];
+    ++buffer_.count;
+    ++buffer_.kept;
+    if (checks_ && buffer_.kept - checked_ == kBatch) check_batch();
+  }
+  /// Ends the last batch.
+  void finish() {
+    if (checks_) check_batch();
+  }
+
+ private:
+  static constexpr uint32_t kBatch = 32;
+  static constexpr uint32_t kMaxColumns = 8;
+  static constexpr uint32_t kMaxSteps = 6;
+  /// One batch on its way through the head: which matches are known so far, and what their
+  /// instructions gave.
+  struct Batch {
+    uint32_t count;
+    Value* matches;
+    bool known[kBatch];
+    Value results[kBatch][kMaxSteps];
+  };
+
+  void check_batch();
+  void check_step(const Instruction& step, Batch& batch);
+
+  const Database& db_;
+  const CompiledRule& rule_;
+  const std::vector<uint32_t>& outputs_;
+  MatchBuffer& buffer_;
+  bool checks_ = false;  // the head is of the kind that can be checked
+  uint64_t checked_ = 0;
+};
+
+}  // namespace luminal::egraph

@@ -1,0 +1,188 @@
+// Malformed and hostile programs must end with a ProgramError or run to their end, never crash. The
+// mutator is deterministic: a failure names its seed and prints the program.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "luminal/egraph/egraph.h"
+
+namespace luminal::egraph {
+namespace {
+
+std::vector<std::string> corpus() {
+  std::vector<std::string> texts;
+  for (const char* folder : {"corpus", "programs"}) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(LUMINAL_SUITE_DIR) / folder))
+      if (entry.path().extension() == ".egg") files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    for (const auto& file : files) {
+      std::ifstream in(file, std::ios::binary);
+      std::ostringstream text;
+      text << in.rdbuf();
+      texts.push_back(text.str());
+    }
+  }
+  return texts;
+}
+
+/// Words a mutation may put in: edges of the language.
+const char* const kPieces[] = {"(",         ")",
+                               "()",        "\"",
+                               "\\",        ";",
+                               "_",         ":merge",
+                               ":no-merge", ":when",
+                               ":subsume",  "9223372036854775807",
+                               "-1",        "1e999",
+                               "NaN",       "i64",
+                               "Unit",      "(run 3)",
+                               "(push)",    "(pop)",
+                               "(let x 1)", "(datatype",
+                               "(rule",     "(rewrite",
+                               "(check",    "(fail",
+                               "(extract",  "(subsume",
+                               "(delete",   "(union",
+                               "(vec-of",   "(set-of",
+                               "(sort S (", "(relation",
+                               "old",       "new",
+                               "\xff\xfe",  "\xe2\x80\x83",
+                               "$x",        "@y",
+                               "(<< 1 63)", "(saturate (run))"};
+
+std::string mutate(std::string text, std::mt19937& random) {
+  const int edits = 1 + static_cast<int>(random() % 6);
+  for (int i = 0; i < edits && !text.empty(); ++i) {
+    const size_t at = random() % text.size();
+    const size_t length = std::min<size_t>(random() % 30, text.size() - at);
+    switch (random() % 5) {
+      case 0:
+        text.erase(at, length);
+        break;
+      case 1:
+        text.insert(at, std::string(" ") + kPieces[random() % std::size(kPieces)] + " ");
+        break;
+      case 2:
+        text.insert(random() % text.size(), text.substr(at, length));
+        break;
+      case 3:
+        text[at] = static_cast<char>(random() % 256);
+        break;
+      default:
+        text.resize(at);
+        break;
+    }
+  }
+  return text;
+}
+
+/// Runs a program under a small budget; anything but a result or a ProgramError is a failure.
+void run_safely(const std::string& text) {
+  EGraph egraph({.threads = 1,
+                 .print_costs = false,
+                 .record_origins = false,
+                 .budget = {.iterations = 12, .rows = 3000, .seconds = 0.2}});
+  try {
+    egraph.run_program(text);
+  } catch (const ProgramError&) {
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what() << "\nprogram:\n" << text;
+  }
+}
+
+/// Programs that read or write files stay out: mutations would name arbitrary paths.
+bool touches_files(const std::string& text) {
+  for (const char* word : {"include", "input", "output", ":file"})
+    if (text.find(word) != std::string::npos) return true;
+  return false;
+}
+
+TEST(Fuzz, MutatedProgramsNeverCrash) {
+  const std::vector<std::string> texts = corpus();
+  ASSERT_FALSE(texts.empty());
+  for (uint32_t seed = 0; seed < 6000; ++seed) {
+    std::mt19937 random(seed);
+    const std::string text = mutate(texts[random() % texts.size()], random);
+    if (touches_files(text)) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    run_safely(text);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Fuzz, RandomBytesNeverCrash) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    std::string text;
+    for (uint32_t i = random() % 200; i > 0; --i) text += static_cast<char>(random() % 256);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    run_safely(text);
+  }
+}
+
+TEST(Robustness, DeepTermsAreFineUpToTheLimitAndRefusedBeyond) {
+  const auto nested = [](int depth) {
+    std::string text = "(datatype N (Z) (S N)) (let $x ";
+    for (int i = 0; i < depth; ++i) text += "(S ";
+    text += "(Z)";
+    return text + std::string(static_cast<size_t>(depth), ')') + ") (extract $x)";
+  };
+  EGraph egraph;
+  EXPECT_NO_THROW(egraph.run_program(nested(2900)));
+  EXPECT_THROW(EGraph().run_program(nested(100000)), ProgramError);
+}
+
+TEST(Robustness, HugeLiteralsAreIdentifiersFloatsOrErrors) {
+  EGraph egraph;
+  EXPECT_THROW(egraph.run_program("(check (= x " + std::string(100000, '9') + "))"), ProgramError);
+  EXPECT_NO_THROW(egraph.run_program("(let $s \"" + std::string(1000000, 'a') + "\")"));
+}
+
+TEST(Robustness, CyclicIncludesEndWithAnError) {
+  const auto path = std::filesystem::temp_directory_path() / "luminal_cyclic_include.egg";
+  std::ofstream(path) << "(include \"" << path.string() << "\")";
+  EGraph egraph;
+  try {
+    egraph.run_program("(include \"" + path.string() + "\")");
+    FAIL();
+  } catch (const ProgramError& error) {
+    EXPECT_NE(error.text().find("includes itself"), std::string::npos);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Files, InputIncludeAndOutputRoundTrip) {
+  const auto folder = std::filesystem::temp_directory_path() / "luminal_egraph_files";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string base = folder.string();
+  std::ofstream(folder / "edges.tsv") << "1\t2\n 2 \t 3 \n\n";
+  std::ofstream(folder / "ages.tsv") << "ann\t31\nbob\t-4\n";
+  std::ofstream(folder / "more.egg") << "(edge 3 4)";
+  EGraph egraph;
+  EXPECT_EQ(egraph.run_program("(relation edge (i64 i64)) (input edge \"" + base +
+                               "/edges.tsv\") (include \"" + base +
+                               "/more.egg\") (check (edge 2 3) (edge 3 4)) (print-size edge)"),
+            "3\n");
+  egraph.run_program("(function age (String) i64 :no-merge) (input age \"" + base +
+                     "/ages.tsv\") (check (= (age \"bob\") -4))");
+  egraph.run_program("(output \"" + base + "/out.txt\" (+ 1 2) \"x\") (output \"" + base +
+                     "/out.txt\" true) (print-function age :file \"" + base +
+                     "/age.csv\" :mode csv)");
+  std::ifstream out(folder / "out.txt"), csv(folder / "age.csv");
+  std::ostringstream text, table;
+  text << out.rdbuf();
+  table << csv.rdbuf();
+  EXPECT_EQ(text.str(), "3\n\"x\"\ntrue\n");
+  EXPECT_NE(table.str().find("31"), std::string::npos);
+  std::ofstream(folder / "bad.tsv") << "1\n";
+  EXPECT_THROW(egraph.run_program("(input edge \"" + base + "/bad.tsv\")"), ProgramError);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace luminal::egraph

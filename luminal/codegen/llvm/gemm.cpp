@@ -285,7 +285,7 @@ KernelSource gemm_kernel(const GemmSpec& spec, const GemmEpilogue& epilogue) {
        spec.accumulate ? runtime::BufferUse::kReadWrite : runtime::BufferUse::kWrite},
       kGemmScalars + epilogue.scalars,
       0};
-  entry.buffers.insert(entry.buffers.end(), epilogue.buffers.begin(), epilogue.buffers.end());
+  for (const runtime::BufferUse use : epilogue.buffers) entry.buffers.push_back(use);
   source.entries = {std::move(entry)};
   source.emit = [spec, epilogue](llvm::Module& module, const CpuTarget& target) {
     VectorBuilder builder(module, target);

@@ -76,12 +76,22 @@ bool ThreadTeam::wait_for_job(uint64_t seen) {
   return !stopping_.load();
 }
 
+/// Takes a part of a job, unless it is taken. Whoever waits for `finished` knows the job is not
+/// replaced while a claimed part runs.
+bool ThreadTeam::claim(Worker& worker, uint64_t number) {
+  uint64_t last = worker.claimed.load(std::memory_order_relaxed);
+  while (last < number)
+    if (worker.claimed.compare_exchange_weak(last, number, std::memory_order_acq_rel)) return true;
+  return false;
+}
+
 void ThreadTeam::work(int index) {
   if (options_.pin) pin_to(index);
   Worker& self = *workers_[static_cast<size_t>(index - 1)];
   uint64_t seen = 0;
   while (wait_for_job(seen)) {
     seen = started_.load(std::memory_order_acquire);
+    if (!claim(self, seen)) continue;
     try {
       job_.call(job_.callable, index);
     } catch (...) {
@@ -101,21 +111,29 @@ void ThreadTeam::run_job(Job job) {
   const uint64_t number = started_.fetch_add(1) + 1;
   if (sleepers_.load() > 0) started_.notify_all();
   std::exception_ptr error;
-  try {
-    job.call(job.callable, 0);
-  } catch (...) {
-    error = std::current_exception();
-  }
-  for (const auto& worker : workers_) {
+  const auto run_part = [&](int thread) {
+    try {
+      job.call(job.callable, thread);
+    } catch (...) {
+      if (error == nullptr) error = std::current_exception();
+    }
+  };
+  run_part(0);
+  for (int thread = 1; thread < size(); ++thread) {
+    Worker& worker = *workers_[static_cast<size_t>(thread - 1)];
+    if (claim(worker, number)) {
+      run_part(thread);
+      continue;
+    }
     // On a machine with more threads than processors spinning would keep the worker from running.
-    for (int spins = 0; worker->finished.load(std::memory_order_acquire) != number; ++spins) {
+    for (int spins = 0; worker.finished.load(std::memory_order_acquire) != number; ++spins) {
       if (spins < 4000)
         __builtin_ia32_pause();
       else
         sched_yield();
     }
-    if (worker->error != nullptr && error == nullptr) error = worker->error;
-    worker->error = nullptr;
+    if (worker.error != nullptr && error == nullptr) error = worker.error;
+    worker.error = nullptr;
   }
   busy_.clear(std::memory_order_release);
   if (error != nullptr) std::rethrow_exception(error);

@@ -1,8 +1,9 @@
 // A team of threads that start and finish together. Workers spin while work is near, so that a fork
 // and join costs a fraction of a microsecond, and sleep after they have been idle for a while.
 // Unlike support::ThreadPool it does nothing but run one function on every thread: what kernels of
-// ten microseconds need. A team that is in use (another caller, or a call from inside) lets the
-// caller do all the work itself, so calls never wait for each other and never deadlock.
+// ten microseconds need. The caller takes over what no worker has begun, so on a busy machine it
+// never waits for a thread that does not run; and a team that is in use (another caller, or a call
+// from inside) lets the caller do all the work, so calls never wait for each other.
 #pragma once
 
 #include <algorithm>
@@ -91,12 +92,14 @@ class ThreadTeam {
   };
   // On a cache line of its own: workers write, the caller reads.
   struct alignas(64) Worker {
-    std::atomic<uint64_t> finished{0};
+    std::atomic<uint64_t> claimed{0};   // number of the last job somebody took this part of
+    std::atomic<uint64_t> finished{0};  // and of the last one that is done
     std::exception_ptr error;
     std::thread thread;
   };
 
   void run_job(Job job);
+  static bool claim(Worker& worker, uint64_t number);
   void run_alone(Job job);
   void work(int index);
   bool wait_for_job(uint64_t seen);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "luminal/graph/dispatch.h"
 #include "luminal/graph/elements.h"
@@ -53,7 +54,13 @@ int64_t element_count(const Extents& extents) {
 
 Array::Array(DType dtype, Extents extents)
     : dtype_(dtype), extents_(std::move(extents)), size_(element_count(extents_)) {
-  data_ = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(byte_size(dtype, size_)));
+  const int64_t size = byte_size(dtype, size_);
+  try {
+    data_ = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(size));
+  } catch (const std::bad_alloc&) {
+    throw UserError("array", "there is no memory for the {} bytes of {}{}", size, dtype,
+                    to_string(extents_));
+  }
 }
 
 Array::Array(DType dtype, Extents extents, std::vector<std::byte> bytes)

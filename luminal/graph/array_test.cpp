@@ -142,5 +142,14 @@ TEST(Dispatch, EveryDtypeHasAStorageTypeOfItsWidth) {
   EXPECT_EQ(dtype_from_name("f33"), std::nullopt);
 }
 
+TEST(Array, MoreBytesThanThereIsMemoryAreAUserError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer ends the process where malloc would say no";
+#endif
+  EXPECT_EQ(error_of([] { Array(DType::kF64, {int64_t{1} << 54}); }),
+            "array: there is no memory for the 144115188075855872 bytes of "
+            "f64[18014398509481984]");
+}
+
 }  // namespace
 }  // namespace luminal::graph

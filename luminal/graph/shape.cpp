@@ -27,6 +27,8 @@ std::string to_string(const Shape& shape) {
 }
 
 int normalize_axis(std::string_view operation, int64_t axis, int rank) {
+  if (rank == 0)
+    throw UserError(operation, "axis {} is out of range: the tensor has rank 0 and no axes", axis);
   if (axis < -rank || axis >= rank)
     throw UserError(operation, "axis {} is out of range for rank {}; use {} to {}", axis, rank,
                     -rank, rank - 1);

@@ -108,6 +108,19 @@ std::optional<View> View::compose(const View& inner, const View& outer) {
   return View(inner.source_, outer.domain_, std::move(index), std::move(conditions), fill);
 }
 
+namespace {
+
+/// Does a condition limit an axis that the index uses, or fail everywhere?
+bool is_guarded(const Expr& index, const std::vector<Condition>& conditions) {
+  if (fails_everywhere(conditions)) return true;
+  for (const Condition& condition : conditions)
+    for (const Expr& axis : index.axes())
+      if (condition.value.depends_on(axis)) return true;
+  return false;
+}
+
+}  // namespace
+
 View View::substitute(std::span<const Binding> dims) const {
   const auto replaced = [&](const Shape& shape) {
     Shape result;
@@ -127,7 +140,14 @@ View View::substitute(std::span<const Binding> dims) const {
   for (const Condition& condition : conditions_)
     conditions.push_back({symbolic::substitute(condition.value, dims),
                           symbolic::substitute(condition.extent, dims)});
-  return View(std::move(source), std::move(domain), std::move(index), std::move(conditions), fill_);
+  View result(std::move(source), std::move(domain), index, std::move(conditions), fill_);
+  // That an axis happens to have extent 1 is no reason to trust an index that no condition guards:
+  // whoever evaluates the view shall see that it reads outside.
+  for (size_t k = 0; k < index.size(); ++k)
+    if (result.source_[k].is_constant(1) && !source_[k].is_constant(1) &&
+        !is_guarded(index[k], result.conditions_))
+      result.index_[k] = index[k];
+  return result;
 }
 
 void View::add_to(support::Hasher& hasher) const {

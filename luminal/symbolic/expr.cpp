@@ -53,8 +53,14 @@ void check_logical(std::string_view operation, const Expr& expr) {
 
 }  // namespace
 
+int64_t signed_integer(uint64_t value) {
+  if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    throw UserError("symbolic", "{} does not fit into 64 bits with a sign", value);
+  return static_cast<int64_t>(value);
+}
+
 Expr::Expr() : Expr(int64_t{0}) {}
-Expr::Expr(int64_t value) : node_(constant_node(value)) {}
+const Node* Expr::constant(int64_t value) { return constant_node(value); }
 
 Expr Expr::variable(std::string_view name, Interval interval) {
   check_variable_name(name);

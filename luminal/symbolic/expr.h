@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,15 +48,27 @@ inline constexpr int64_t kUnbounded = Interval::kPosInf;
 
 struct Node;
 
+/// The same number; a UserError if it does not fit.
+int64_t signed_integer(uint64_t value);
+
+/// Any integer as 64 bits; a UserError if it does not fit.
+template <std::integral T>
+int64_t integer(T value) {
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) >= sizeof(int64_t))
+    return signed_integer(value);
+  else
+    return static_cast<int64_t>(value);
+}
+
 /// An integer expression in normal form. Default constructed it is 0. Copying is free.
 class Expr {
  public:
   /// Zero.
   Expr();
-  /// A constant; implicit, so that `n + 1` and `floor_div(n, 8)` read naturally.
-  Expr(int64_t value);  // NOLINT(google-explicit-constructor)
-  /// A constant.
-  Expr(int value) : Expr(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+  /// A constant, from any integer type; implicit, so that `n + 1` and `{values.size(), 3}` read
+  /// naturally. A UserError if it does not fit.
+  template <std::integral T>
+  Expr(T value) : node_(constant(integer(value))) {}  // NOLINT(google-explicit-constructor)
 
   /// A named variable with the values it may take (inclusive). The name is a C identifier that is
   /// not a word of the text form (min, max, ...) nor an axis name (i0, i1, ...). Name and interval
@@ -102,6 +116,8 @@ class Expr {
   explicit Expr(const Node* node) : node_(node) {}
 
  private:
+  static const Node* constant(int64_t value);
+
   const Node* node_;
 };
 

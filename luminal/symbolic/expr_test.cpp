@@ -37,6 +37,17 @@ TEST(Expr, DefaultIsZeroAndConstantsConvert) {
   EXPECT_EQ(sizeof(Expr), sizeof(void*));
 }
 
+TEST(Expr, ConstantsComeFromEveryIntegerTypeAndFromNothingElse) {
+  EXPECT_EQ(Expr(size_t{5}), Expr(5));
+  EXPECT_EQ(Expr(5LL), Expr(5));
+  EXPECT_EQ(Expr(uint8_t{255}), Expr(255));
+  EXPECT_EQ(kN + size_t{1}, kN + 1);
+  EXPECT_EQ(Expr(static_cast<uint64_t>(kMax)), Expr(kMax));
+  EXPECT_EQ(error_of([] { Expr(static_cast<uint64_t>(kMax) + 1); }),
+            "symbolic: 9223372036854775808 does not fit into 64 bits with a sign");
+  static_assert(!std::is_convertible_v<double, Expr>);
+}
+
 TEST(Expr, SymbolsAreKnownByNameAndRange) {
   EXPECT_EQ(Expr::variable("n", {1, 4096}), kN);
   EXPECT_NE(Expr::variable("n", {0, 4096}), kN);

@@ -27,7 +27,12 @@ class Parser {
 
  private:
   [[noreturn]] void fail(size_t position, const std::string& message) const {
-    throw UserError("parse", "\"{}\", character {}: {}", text_, position + 1, message);
+    // Of a long text the part around the position.
+    constexpr size_t kAround = 40;
+    const size_t begin = position > kAround ? position - kAround : 0;
+    const std::string_view part = text_.substr(begin, 2 * kAround);
+    throw UserError("parse", "\"{}{}{}\", character {}: {}", begin > 0 ? "..." : "", part,
+                    begin + part.size() < text_.size() ? "..." : "", position + 1, message);
   }
 
   void skip_space() {

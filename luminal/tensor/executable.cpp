@@ -90,7 +90,9 @@ void Executable::set(std::string_view input, const Array& value) {
 }
 
 void Executable::set(const Tensor& input, const NestedValues& values) {
-  set(input, values.to_array(input.dtype()));
+  const Array array = values.to_array(input.dtype());
+  const bool one_number = array.extents() == Extents{1} && input.rank() == 0;
+  set(input, one_number ? array.reshaped({}) : array);
 }
 
 void Executable::set_flat(const Tensor& input, const Array& values) {
@@ -106,11 +108,13 @@ void Executable::set_bytes(const Tensor& input, DType dtype, std::span<const std
 }
 
 void Executable::set_file(const Tensor& input, const std::string& path, const std::string& key) {
-  if (key.empty()) return set(input, graph::load_npy(path));
+  if (key.empty() && !path.ends_with(".npz")) return set(input, graph::load_npy(path));
   std::map<std::string, Array> arrays = graph::load_npz(path);
-  auto found = arrays.find(key);
-  if (found == arrays.end()) throw UserError("set_file", "{} has no array '{}'", path, key);
-  set(input, found->second);
+  auto found = key.empty() && arrays.size() == 1 ? arrays.begin() : arrays.find(key);
+  if (found != arrays.end()) return set(input, found->second);
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : arrays) names.push_back("'" + name + "'");
+  throw UserError("set_file", "{} has no array '{}'; it has {}", path, key, fmt::join(names, ", "));
 }
 
 void Executable::set_loader(const Tensor& input, std::function<Array()> loader) {

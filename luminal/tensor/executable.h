@@ -58,14 +58,23 @@ class Executable {
     else
       set(input, std::span<const T>(values));
   }
-  template <typename T>
-  void set(const Tensor& input, std::span<const T> values) {
-    set_flat(input, Array::from<T>(dtype_for<T>(), {static_cast<int64_t>(values.size())}, values));
+  template <typename T, size_t kExtent>
+  void set(const Tensor& input, std::span<T, kExtent> values) {
+    using Element = std::remove_const_t<T>;
+    const Extents extents{static_cast<int64_t>(values.size())};
+    if constexpr (kIsWide<Element>) {
+      std::vector<int64_t> numbers;
+      for (const T value : values) numbers.push_back(symbolic::integer(value));
+      set_flat(input, Array::from<int64_t>(i64, extents, numbers));
+    } else {
+      set_flat(input, Array::from<Element>(dtype_for<Element>(), extents, values));
+    }
   }
+  /// Numbers in braces, as many levels as the input has axes; {5} also sets an input of rank 0.
   void set(const Tensor& input, const NestedValues& values);
   /// Raw bytes of elements of `dtype`, in row-major order.
   void set_bytes(const Tensor& input, DType dtype, std::span<const std::byte> bytes);
-  /// A .npy file, or the array `key` of a .npz file.
+  /// A .npy file, or the array `key` of a .npz file (the key may be left out if there is but one).
   void set_file(const Tensor& input, const std::string& path, const std::string& key = "");
   /// Called at the first run that needs the data; its result is then kept like any other.
   void set_loader(const Tensor& input, std::function<Array()> loader);
@@ -79,10 +88,15 @@ class Executable {
 
   /// The values, row-major; a copy shares the data.
   Array get(const Tensor& tensor) const;
-  /// The values converted to T.
+  /// The values converted to T: bool, a float or any integer type.
   template <typename T>
   std::vector<T> get(const Tensor& tensor) const {
-    return get(tensor).template to_vector<T>();
+    if constexpr (kIsWide<T>) {
+      const std::vector<int64_t> numbers = get<int64_t>(tensor);
+      return {numbers.begin(), numbers.end()};
+    } else {
+      return get(tensor).template to_vector<T>();
+    }
   }
   /// Writes a result to a .npy file.
   void save(const Tensor& tensor, const std::string& path) const;
@@ -113,6 +127,12 @@ class Executable {
     std::optional<Array> value;
   };
 
+  /// Integer types without a dtype of their own, such as size_t and long long: they go by way of
+  /// i64.
+  template <typename T>
+  static constexpr bool kIsWide = std::is_same_v<T, char> ||
+                                  (std::is_integral_v<T> && sizeof(T) == sizeof(int64_t) &&
+                                   !std::is_same_v<T, int64_t>);
   template <typename T>
   static constexpr DType dtype_for();
   void set_flat(const Tensor& input, const Array& values);

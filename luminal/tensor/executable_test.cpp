@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
+#include <span>
 #include <sstream>
 
 #include "luminal/graph/npy.h"
@@ -331,6 +333,91 @@ TEST(Executable, NamesWhatIsWrong) {
                     "set_bytes: 5 bytes are no whole number of f32 elements");
   exe.set(x, Floats{1, 2, 3});
   expect_user_error([&] { exe.run(); }, "run: input 'x' of shape [2, 2] holds 4 values, got 3");
+}
+
+TEST(Executable, TakesSpansOfAnyExtentAndIntegersOfAnyType) {
+  Graph g;
+  Tensor x = g.input("x", {3}, i64);
+  Executable exe = compile(g, {x});
+  auto expect_result = [&](const char* how) {
+    exe.run();
+    EXPECT_EQ(exe.get<int64_t>(x), (std::vector<int64_t>{1, 2, 3})) << how;
+    exe.set(x, {0, 0, 0});
+  };
+  std::array<int, 3> numbers{1, 2, 3};
+  exe.set(x, std::span(numbers));
+  expect_result("a span of fixed extent, to write");
+  exe.set(x, std::span<int>(numbers));
+  expect_result("a span to write");
+  exe.set(x, std::span<const int>(numbers));
+  expect_result("a span to read");
+  exe.set(x, std::vector<size_t>{1, 2, 3});
+  expect_result("size_t");
+  exe.set(x, std::vector<long long>{1, 2, 3});
+  expect_result("long long");
+  exe.set(x, std::vector<char>{1, 2, 3});
+  expect_result("char");
+  exe.set(x, {1, 2, 3});
+  exe.run();
+  EXPECT_EQ(exe.get<size_t>(x), (std::vector<size_t>{1, 2, 3}));
+  EXPECT_EQ(exe.get<long long>(x), (std::vector<long long>{1, 2, 3}));
+  expect_user_error(
+      [&] {
+        exe.set(x, std::vector<uint64_t>{~uint64_t{0}, 0, 0});
+      },
+      "symbolic: 18446744073709551615 does not fit into 64 bits with a sign");
+}
+
+TEST(Executable, InputOfRankZeroTakesOneNumber) {
+  Graph g;
+  Tensor x = g.input("x", {});
+  Executable exe = compile(g, {x});
+  exe.set(x, {5});
+  exe.run();
+  EXPECT_EQ(exe.get(x).extents(), Extents{});
+  EXPECT_EQ(exe.get<float>(x), Floats{5});
+  exe.set(x, {5, 6});
+  expect_user_error([&] { exe.run(); }, "run: input 'x' has shape [], but the data has 1 axes");
+}
+
+TEST(Executable, KeyOfANpzFileMayBeLeftOutIfThereIsOneArray) {
+  TemporaryFolder folder;
+  Graph g;
+  Tensor x = g.input("x", {2});
+  Executable exe = compile(g, {x});
+  const Array array = Array::from<float>(f32, {2}, Floats{1, 2});
+  graph::save_npz(folder.file("one.npz"), {{"a", array}});
+  exe.set_file(x, folder.file("one.npz"));
+  exe.run();
+  EXPECT_EQ(exe.get<float>(x), (Floats{1, 2}));
+  const std::string two = folder.file("two.npz");
+  graph::save_npz(two, {{"a", array}, {"b", array}});
+  expect_user_error([&] { exe.set_file(x, two); },
+                    "set_file: " + two + " has no array ''; it has 'a', 'b'");
+}
+
+TEST(Executable, ReadingOutsideIsAnErrorForEveryExtent) {
+  Graph g;
+  const Dim n = g.dim("n");
+  Tensor x = g.input("x", {n, 2});
+  Tensor y = select(x, 0, 2);
+  Tensor z = pad(x, 0, {1, 0}, PadMode::kReflect);
+  Executable second = compile(g, {y});
+  Executable reflected = compile(g, {z});
+  for (const int64_t extent : {1, 2}) {
+    second.set(x, Array(f32, {extent, 2}));
+    expect_user_error([&] { second.run(); },
+                      "output: an operand is read at index 2 of its axis 0, which has extent " +
+                          std::to_string(extent) +
+                          " in this run; check the dims against the slices and windows taken");
+  }
+  reflected.set(x, Array(f32, {1, 2}));
+  expect_user_error([&] { reflected.run(); },
+                    "output: an operand is read at index -1 of its axis 0, which has extent 1 in "
+                    "this run; check the dims against the slices and windows taken");
+  second.set(x, Array::from<float>(f32, {3, 2}, Floats{1, 2, 3, 4, 5, 6}));
+  second.run();
+  EXPECT_EQ(second.get<float>(y), (Floats{5, 6}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // one header per family (arithmetic.h, movement.h, ...).
 #pragma once
 
+#include <concepts>
 #include <iosfwd>
 #include <memory>
 #include <span>
@@ -77,10 +78,10 @@ class Value {
  public:
   Value(double value) : value_(value) {}                      // NOLINT(google-explicit-constructor)
   Value(float value) : value_(static_cast<double>(value)) {}  // NOLINT(google-explicit-constructor)
-  Value(int value) : value_(static_cast<int64_t>(value)) {}   // NOLINT(google-explicit-constructor)
-  Value(int64_t value) : value_(value) {}                     // NOLINT(google-explicit-constructor)
-  Value(bool value) : value_(value) {}                        // NOLINT(google-explicit-constructor)
-  Value(const Dim& value) : value_(value) {}                  // NOLINT(google-explicit-constructor)
+  template <std::integral T>
+  Value(T value) : value_(symbolic::integer(value)) {}  // NOLINT(google-explicit-constructor)
+  Value(bool value) : value_(value) {}                  // NOLINT(google-explicit-constructor)
+  Value(const Dim& value) : value_(value) {}            // NOLINT(google-explicit-constructor)
 
   bool is_fraction() const { return std::holds_alternative<double>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }

@@ -154,19 +154,25 @@ Tensor fmod(const Operand& lhs, const Operand& rhs) {
 
 Tensor pow(const Operand& lhs, const Operand& rhs) { return arithmetic("pow", Op::kPow, lhs, rhs); }
 
-Tensor maximum(const Operand& lhs, const Operand& rhs) {
-  return binary("maximum", Op::kMax, lhs, rhs);
-}
+namespace {
 
-Tensor minimum(const Operand& lhs, const Operand& rhs) {
-  auto [a, b] = prepare("minimum", lhs, rhs);
+Tensor smaller(std::string_view operation, const Operand& lhs, const Operand& rhs) {
+  auto [a, b] = prepare(operation, lhs, rhs);
   // ~ reverses the order of integers without overflow, - that of floats.
   if (graph::is_float(a.dtype())) return -build::apply(Op::kMax, {-a, -b});
   return bit_not(build::apply(Op::kMax, {bit_not(a), bit_not(b)}));
 }
 
+}  // namespace
+
+Tensor maximum(const Operand& lhs, const Operand& rhs) {
+  return binary("maximum", Op::kMax, lhs, rhs);
+}
+
+Tensor minimum(const Operand& lhs, const Operand& rhs) { return smaller("minimum", lhs, rhs); }
+
 Tensor clip(const Tensor& x, const Operand& low, const Operand& high) {
-  return minimum(maximum(x, low), high);
+  return smaller("clip", binary("clip", Op::kMax, x, low), high);
 }
 
 Tensor less(const Operand& lhs, const Operand& rhs) {
@@ -254,6 +260,7 @@ Tensor where(const Tensor& condition, const Operand& a, const Operand& b) {
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
+  if (!value.tensor()) build::check_fits("masked_fill", value.value(), x.dtype());
   Tensor fill = value.tensor() ? cast(*value.tensor(), x.dtype())
                                : build::scalar(x, value.value(), x.dtype());
   Tensor filled = where(to_bool(mask), fill, x);

@@ -109,4 +109,14 @@ Tensor operator<=(const Value& lhs, const Tensor& rhs);
 Tensor operator>(const Value& lhs, const Tensor& rhs);
 Tensor operator>=(const Value& lhs, const Tensor& rhs);
 
+/// x becomes a handle to the new value; the old one stays what it is.
+inline Tensor& operator+=(Tensor& x, const Operand& rhs) { return x = x + rhs; }
+inline Tensor& operator-=(Tensor& x, const Operand& rhs) { return x = x - rhs; }
+inline Tensor& operator*=(Tensor& x, const Operand& rhs) { return x = x * rhs; }
+inline Tensor& operator/=(Tensor& x, const Operand& rhs) { return x = x / rhs; }
+
+// Would ask whether the handles are empty, not what the elements are: logical_and, & say that.
+bool operator&&(const Tensor& lhs, const Tensor& rhs) = delete;
+bool operator||(const Tensor& lhs, const Tensor& rhs) = delete;
+
 }  // namespace luminal

@@ -298,5 +298,39 @@ TEST(Arithmetic, MaskedFillIsRecorded) {
   expect_named(y, "masked_fill()", {x, mask, fill});
 }
 
+TEST(Arithmetic, NumbersThatDoNotFitAreRefusedByTheOpThatGotThem) {
+  Graph g;
+  Tensor x = vector(g, {1, 2}, u8);
+  Tensor mask = vector(g, {1, 0}, boolean);
+  expect_error([&] { clip(x, -1, 5); }, "clip: -1 does not fit u8");
+  expect_error([&] { clip(x, 0, 300); }, "clip: 300 does not fit u8");
+  expect_error([&] { masked_fill(x, mask, 256); }, "masked_fill: 256 does not fit u8");
+  expect_values(masked_fill(x, mask, 255), {255, 2});
+}
+
+TEST(Arithmetic, NumbersMayBeOfAnyIntegerType) {
+  Graph g;
+  Tensor x = vector(g, {1, 2}, i32);
+  expect_values(x * size_t{3} + 1LL - uint8_t{2}, {2, 5});
+}
+
+TEST(Arithmetic, CompoundAssignmentLeavesTheOldValueAlone) {
+  Graph g;
+  const Tensor old = vector(g, {1, 2});
+  Tensor x = old;
+  x += 1;
+  x *= x;
+  x -= old;
+  x /= 2;
+  expect_values(x, {1.5, 3.5});
+  expect_values(old, {1, 2});
+}
+
+template <typename T>
+concept HasShortCircuitLogic = requires(T a, T b) {
+  a&& b;
+};
+static_assert(!HasShortCircuitLogic<Tensor>, "it would ask whether the handles are empty");
+
 }  // namespace
 }  // namespace luminal

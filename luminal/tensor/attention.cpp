@@ -1,5 +1,6 @@
 #include "luminal/tensor/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -77,6 +78,17 @@ Tensor grouped_mask(const Tensor& mask, const Dim& kv_heads) {
   return mask.dim(-3) == Dim(1) ? unsqueeze(mask, -3) : split_dims(mask, -3, {kv_heads, -1});
 }
 
+/// The error of a mask names its own shape, not that of the scores in groups of heads.
+void check_mask(const Tensor& mask, const Tensor& scores) {
+  for (int axis = -1; axis >= -std::min(mask.rank(), 2); --axis)
+    if (mask.dim(axis) != Dim(1) && mask.dim(axis) != scores.dim(axis))
+      throw UserError(
+          "attention",
+          "the mask {} does not broadcast to [..., heads, queries, keys], which ends in "
+          "{} and {}",
+          graph::to_string(mask.shape()), scores.dim(-2), scores.dim(-1));
+}
+
 Tensor apply_masks(const Tensor& scores, const Dim& kv_heads, const AttentionOptions& options) {
   Tensor result = scores;
   const double hidden = -std::numeric_limits<double>::infinity();
@@ -84,6 +96,7 @@ Tensor apply_masks(const Tensor& scores, const Dim& kv_heads, const AttentionOpt
     if (!graph::is_bool(options.mask.dtype()) && !graph::is_float(options.mask.dtype()))
       throw UserError("attention", "the mask must be bool or a float, got {}; compare it with 0",
                       options.mask.dtype());
+    check_mask(options.mask, scores);
     Tensor mask = grouped_mask(options.mask, kv_heads);
     result = graph::is_bool(mask.dtype()) ? where(mask, result, hidden)
                                           : result + cast(mask, result.dtype());

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "luminal/tensor/creation.h"
 #include "luminal/tensor/test_support.h"
 
 namespace luminal {
@@ -277,6 +278,15 @@ TEST(Rope, Errors) {
         rope(matrix(g, {1, 2}, {1, 2}), p);
       },
       "rope: positions [2] do not match axis 0 of [1, 2]");
+}
+
+TEST(Attention, MaskThatDoesNotFitIsNamedByItsOwnShape) {
+  Graph g;
+  Tensor query = ones(g, {1, 2, 2, 4}), key = ones(g, {1, 1, 3, 4});
+  for (DType dtype : {boolean, f32})
+    expect_error([&] { attention(query, key, key, {.mask = ones(g, {2}, dtype)}); },
+                 "attention: the mask [2] does not broadcast to [..., heads, queries, keys], which "
+                 "ends in 2 and 3");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "luminal/support/error.h"
 #include "luminal/tensor/build.h"
+#include "luminal/tensor/reduction.h"
 
 namespace luminal {
 namespace {
@@ -64,6 +65,7 @@ Tensor slice_forward(const Tensor& x, int axis, const Dim& begin, const Dim& end
 }
 
 Tensor pad_constant(const Tensor& x, int axis, const Padding& padding, const Value& value) {
+  build::check_fits("pad", value, x.dtype());
   const Scalar fill = std::visit(
       [&](const auto& number) -> Scalar {
         if constexpr (std::is_same_v<std::decay_t<decltype(number)>, Dim>) {
@@ -267,8 +269,8 @@ Tensor pad(const Tensor& x, int axis, const Padding& padding, PadMode mode, cons
 
 Tensor flip(const Tensor& x, const std::vector<int>& axes) {
   Tensor result = x;
-  for (int axis : axes)
-    result = build::with_view(result, view(result).flip(normalize_axis("flip", axis, x.rank())));
+  for (int axis : Axes(axes).resolve("flip", x.rank()))
+    result = build::with_view(result, view(result).flip(axis));
   return result;
 }
 

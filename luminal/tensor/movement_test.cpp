@@ -360,5 +360,12 @@ TEST(Movement, DiagonalOfTwoAxes) {
   expect_values(run(y, x_of({1, 1})), {0}, {});
 }
 
+TEST(Movement, FillMustFitTheDtypeAndAxesAreFlippedOnce) {
+  Graph g;
+  Tensor x = vector(g, {1, 2}, u8);
+  expect_error([&] { pad(x, {{1, 0}}, PadMode::kConstant, 300); }, "pad: 300 does not fit u8");
+  expect_error([&] { flip(x, {0, -1}); }, "flip: axis 0 is named twice");
+}
+
 }  // namespace
 }  // namespace luminal

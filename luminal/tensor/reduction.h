@@ -42,6 +42,7 @@ Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 /// Sum of squared distances from the mean over (n - correction): two passes, so no cancellation.
 Tensor var(const Tensor& x, const Axes& axes = {}, int64_t correction = 1, bool keepdims = false);
+/// Its root. Written luminal::std(x): the bare name is the standard library's.
 Tensor std(const Tensor& x, const Axes& axes = {}, int64_t correction = 1, bool keepdims = false);
 /// The p-norm: (sum |x|^p)^(1/p); p may be 0 (count of non-zeros) and +-infinity (largest, smallest
 /// magnitude).

@@ -101,17 +101,17 @@ void EGraph::execute_extract(const Span& span, const ExtractCommand& command) {
   }
   if (found.empty())
     throw run_error(span, "Unable to find any valid extraction (likely due to subsume or delete)");
-  if (options_.print_costs) {
-    output_ += "(extraction-costs";
-    for (const Extracted& one : found) output_ += " " + std::to_string(one.cost);
-    output_ += ")\n";
-  } else if (count == 0) {
-    output_ += extract.terms().text(found[0].term) + "\n";
-  } else {
-    output_ += "(\n";
-    for (const Extracted& one : found) output_ += "   " + extract.terms().text(one.term) + "\n";
-    output_ += ")\n";
+  const auto show = [&](const Extracted& one) {
+    if (options_.print_costs) return fmt::format("(extraction-costs {})", one.cost);
+    return extract.terms().text(one.term);
+  };
+  if (count == 0) {
+    output_ += show(found[0]) + "\n";
+    return;
   }
+  output_ += "(\n";
+  for (const Extracted& one : found) output_ += "   " + show(one) + "\n";
+  output_ += ")\n";
 }
 
 void EGraph::execute_print_size(const Span& span, const PrintSizeCommand& print) {

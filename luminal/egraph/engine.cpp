@@ -28,11 +28,11 @@ uint32_t Engine::find_pending(FunctionId function, const Value* keys, uint32_t h
   const Table& table = db_.functions[function].table;
   const size_t mask = writes.pending.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    if (writes.pending[at] == 0) return kNone;
-    const uint32_t row = writes.pending[at] - 1;
-    if (writes.hashes[row] == hash &&
-        std::equal(keys, keys + table.num_keys(), &writes.rows[size_t{row} * table.num_columns()]))
-      return row;
+    const PendingRow& slot = writes.pending[at];
+    if (slot.row == kNone) return kNone;
+    if (slot.hash == hash && std::equal(keys, keys + table.num_keys(),
+                                        &writes.rows[size_t{slot.row} * table.num_columns()]))
+      return slot.row;
   }
 }
 
@@ -40,12 +40,12 @@ void Engine::add_pending(StagedWrites& writes, uint32_t row) {
   const auto put = [&](uint32_t r) {
     const size_t mask = writes.pending.size() - 1;
     size_t at = writes.hashes[r] & mask;
-    while (writes.pending[at] != 0) at = (at + 1) & mask;
-    writes.pending[at] = r + 1;
+    while (writes.pending[at].row != kNone) at = (at + 1) & mask;
+    writes.pending[at] = {writes.hashes[r], r};
   };
   if (writes.subsumed.size() * 2 >= writes.pending.size()) {
     // Later rows of one key only join ids with the first, so listing all of them is harmless.
-    writes.pending.assign(std::max<size_t>(16, writes.pending.size() * 4), 0);
+    writes.pending.assign(std::max<size_t>(16, writes.pending.size() * 4), PendingRow{});
     for (uint32_t r = 0; r < writes.subsumed.size(); ++r) put(r);
     return;
   }
@@ -173,7 +173,12 @@ void Engine::prefetch(const Program& program, std::span<const Value> inputs) con
     const Term& term = program.terms[step.first + a];
     keys[a] = term.is_constant ? term.word : inputs[term.word];
   }
-  db_.functions[step.target].table.prefetch(keys);
+  const Table& table = db_.functions[step.target].table;
+  const uint32_t hash = table.hash(keys);
+  table.prefetch(hash);
+  if (step.target >= staged_.size() || staged_[step.target].pending.empty()) return;
+  const auto& pending = staged_[step.target].pending;
+  __builtin_prefetch(&pending[hash & (pending.size() - 1)]);
 }
 
 void Engine::execute(const Program& program, std::span<const Value> inputs) {

@@ -12,6 +12,13 @@
 
 namespace luminal::egraph {
 
+/// A slot of the hash table of staged rows. The hash is kept beside the row, so that a miss costs
+/// one access to memory.
+struct PendingRow {
+  uint32_t hash = 0;
+  uint32_t row = kNone;  // kNone: free
+};
+
 /// Writes to one table that wait for the merge.
 struct StagedWrites {
   std::vector<Value> rows;        // whole rows, one after the other
@@ -20,7 +27,7 @@ struct StagedWrites {
   std::vector<uint32_t> origins;  // one match per row, if origins are recorded
   std::vector<Value> deletes;     // keys
   uint32_t num_deletes = 0;
-  std::vector<uint32_t> pending;  // hash of keys to staged row + 1, constructors only
+  std::vector<PendingRow> pending;  // hash table of the rows by key, constructors only
 
   bool empty() const { return subsumed.empty() && num_deletes == 0; }
 };
@@ -81,6 +88,8 @@ class Engine : public Evaluator {
   bool insert(FunctionId function, Value* row, bool subsumed, uint32_t origin, uint32_t hash);
   bool merged_value(Function& function, Value old_value, Value new_value, Value& result);
   void record_origin(FunctionId function, uint32_t row, uint32_t origin);
+  std::vector<uint32_t> rows_to_rebuild(FunctionId function, std::span<const uint32_t> columns,
+                                        std::span<const Value> displaced);
   void rebuild_table(FunctionId function, std::span<const Value> displaced);
   void refresh_rows_holding(std::span<const Value> changed);
   void compact(FunctionId function);

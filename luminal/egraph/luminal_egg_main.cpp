@@ -1,4 +1,6 @@
 // The command luminal-egg: runs egglog programs from files, or line by line at a prompt.
+#include <malloc.h>
+
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -132,6 +134,11 @@ bool run_prompt(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Tables grow by doubling: memory that one leaves is kept for the next instead of being given
+  // back to the system and fetched again page by page.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 16 << 20);
   try {
     const Arguments arguments = parse_arguments({argv + 1, argv + argc});
     if (arguments.help) {

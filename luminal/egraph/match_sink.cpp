@@ -66,7 +66,6 @@ void MatchSink::check_batch() {
     ++kept;
   }
   buffer_.kept = checked_ + kept;
-  buffer_.values.resize(buffer_.kept * width);
   checked_ = buffer_.kept;
 }
 

@@ -29,9 +29,12 @@ class MatchSink {
 
   /// Takes one match, given as the values of all slots.
   void add(std::span<const Value> slots) {
-    const size_t at = buffer_.values.size();
-    buffer_.values.resize(at + outputs_.size());
-    for (size_t i = 0; i < outputs_.size(); ++i) buffer_.values[at + i] = slots[outputs_[i]];
+    const size_t width = outputs_.size();
+    const size_t at = buffer_.kept * width;
+    if (at + width > buffer_.values.size())
+      buffer_.values.resize(2 * (at + width) + kBatch * width);
+    Value* const match = buffer_.values.data() + at;
+    for (size_t i = 0; i < width; ++i) match[i] = slots[outputs_[i]];
     ++buffer_.count;
     ++buffer_.kept;
     if (checks_ && buffer_.kept - checked_ == kBatch) check_batch();
@@ -39,6 +42,7 @@ class MatchSink {
   /// Ends the last batch.
   void finish() {
     if (checks_) check_batch();
+    buffer_.values.resize(buffer_.kept * outputs_.size());
   }
 
  private:

@@ -101,7 +101,7 @@ bool Engine::merge_table(FunctionId id) {
   writes.deletes.clear();
   writes.num_deletes = 0;
   if (keep_hash) {
-    std::fill(writes.pending.begin(), writes.pending.end(), 0);
+    std::fill(writes.pending.begin(), writes.pending.end(), PendingRow{});
   } else {
     writes.pending.clear();
   }
@@ -147,38 +147,59 @@ bool Engine::flush() {
   return changed;
 }
 
-void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced) {
-  const uint32_t num_columns = db_.functions[id].table.num_columns();
-  std::vector<bool> is_id(num_columns);
-  for (uint32_t c = 0; c < num_columns; ++c)
-    is_id[c] = db_.sorts[db_.functions[id].column_sort(c)].is_id();
-  std::vector<uint32_t> rows;
+/// Rows that mention a displaced id: by index where few ids moved, else by a scan that asks a
+/// bitmap, which fits the cache where the union-find does not.
+std::vector<uint32_t> Engine::rows_to_rebuild(FunctionId id, std::span<const uint32_t> columns,
+                                              std::span<const Value> displaced) {
   Table& table = db_.functions[id].table;
-  if (table.num_live() == 0) return;
+  std::vector<uint32_t> rows;
   if (displaced.size() * 8 <= table.num_live()) {
-    for (uint32_t c = 0; c < num_columns; ++c) {
-      if (!is_id[c]) continue;
-      const RowIndex& index = table.index(c);
-      for (Value value : displaced) {
+    for (const uint32_t column : columns) {
+      const RowIndex& index = table.index(column);
+      for (const Value value : displaced) {
         const auto found = index.rows(value);
         rows.insert(rows.end(), found.begin(), found.end());
       }
     }
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  } else {
-    rows.resize(table.end_row());
-    for (uint32_t r = 0; r < rows.size(); ++r) rows[r] = r;
+    return rows;
   }
+  std::vector<bool> moved(db_.ids.size(), false);
+  for (const Value value : displaced) moved[value] = true;
+  for (uint32_t row = 0; row < table.end_row(); ++row) {
+    const Value* cells = table.row(row);
+    const bool stale = std::any_of(columns.begin(), columns.end(),
+                                   [&](uint32_t column) { return moved[cells[column]]; });
+    if (stale) rows.push_back(row);
+  }
+  return rows;
+}
+
+void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced) {
+  const uint32_t num_columns = db_.functions[id].table.num_columns();
+  if (db_.functions[id].table.num_live() == 0) return;
+  std::vector<uint32_t> columns;
+  for (uint32_t c = 0; c < num_columns; ++c)
+    if (db_.sorts[db_.functions[id].column_sort(c)].is_id()) columns.push_back(c);
   std::vector<Value> cells(num_columns);
-  for (const uint32_t r : rows) {
-    Table& current = db_.functions[id].table;
-    if (!current.live(r)) continue;
-    std::copy_n(current.row(r), num_columns, cells.begin());
+  const std::vector<uint32_t> rows = rows_to_rebuild(id, columns, displaced);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const uint32_t r = rows[i];
+    Table& table = db_.functions[id].table;
+    if (i + kPrefetchDistance < rows.size()) {
+      // Where the row is now, and where it will be.
+      const Value* ahead = table.row(rows[i + kPrefetchDistance]);
+      table.prefetch(ahead);
+      std::copy_n(ahead, num_columns, cells.begin());
+      for (const uint32_t c : columns) cells[c] = db_.ids.find(cells[c]);
+      table.prefetch(cells.data());
+    }
+    if (!table.live(r)) continue;
+    std::copy_n(table.row(r), num_columns, cells.begin());
     bool moved = false;
     bool keys_moved = false;
-    for (uint32_t c = 0; c < num_columns; ++c) {
-      if (!is_id[c]) continue;
+    for (const uint32_t c : columns) {
       const Value leader = db_.ids.find(cells[c]);
       if (leader == cells[c]) continue;
       cells[c] = leader;
@@ -186,16 +207,16 @@ void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced) {
       keys_moved |= c + 1 < num_columns;
     }
     if (!moved) continue;
-    const bool subsumed = current.subsumed(r);
+    const bool subsumed = table.subsumed(r);
     uint32_t origin = kNone;
     if (db_.origins.enabled && id < db_.origins.by_function.size() &&
         r < db_.origins.by_function[id].size())
       origin = db_.origins.by_function[id][r];
-    current.erase(r);
+    table.erase(r);
     if (keys_moved) {
-      insert(id, cells.data(), subsumed, origin, current.hash(cells.data()));
+      insert(id, cells.data(), subsumed, origin, table.hash(cells.data()));
     } else {
-      record_origin(id, current.append(cells.data(), subsumed, db_.epoch), origin);
+      record_origin(id, table.append(cells.data(), subsumed, db_.epoch), origin);
     }
   }
   compact(id);

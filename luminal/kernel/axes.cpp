@@ -72,17 +72,84 @@ std::vector<WantedSplit> wanted_splits(const Expr& expr) {
   return result;
 }
 
-std::vector<Expr> conjuncts(const Expr& condition) {
-  const symbolic::Node* node = condition.node();
-  const bool product = node->kind == symbolic::Kind::kPolynomial && node->value == 0 &&
-                       node->terms.size() == 1 && node->terms[0].coefficient == 1;
-  if (!product) return {condition};
-  std::vector<Expr> result;
-  for (const symbolic::Factor& factor : node->terms[0].monomial) {
-    if (!symbolic::is_test(factor.atom)) return {condition};
-    result.push_back(Expr(factor.atom));
+std::vector<WantedSplit> wanted_test_splits(const Expr& test) {
+  constexpr int64_t kMostParts = 4, kSmallestPart = 8;
+  std::vector<WantedSplit> result;
+  if (test.axes().size() != 1 || is_value_axis(test.axes()[0])) return result;
+  const Expr atom = symbolic::is_test(test.node()) ? test : symbolic::logical_not(test);
+  if (!symbolic::is_test(atom.node())) return result;
+  const std::optional<symbolic::Affine> affine = as_affine(atom.node()->operands[0]);
+  const Expr axis = test.axes()[0];
+  const std::optional<int64_t> extent = axis.axis_extent().constant_value();
+  if (!affine || !extent || !affine->constant.is_constant()) return result;
+  const int64_t constant = *affine->constant.constant_value();
+  const bool up = affine->coefficient(axis).is_constant(1);
+  if (!up && !affine->coefficient(axis).is_constant(-1)) return result;
+  const int64_t border = up ? -constant : constant + 1;  // the first position on the other side
+  for (int64_t parts = 2; parts <= kMostParts; ++parts) {
+    const int64_t part = *extent / parts;
+    if (*extent % parts != 0 || part < kSmallestPart || border % part != 0) continue;
+    if (border <= 0 || border >= *extent) continue;
+    result.push_back({axis, part});
+    break;
   }
   return result;
+}
+
+Expr simplified_test(const Expr& test) {
+  const bool negated = !symbolic::is_test(test.node());
+  const Expr atom = negated ? symbolic::logical_not(test) : test;
+  if (atom.node()->kind != symbolic::Kind::kNonNegative) return test;
+  const std::optional<symbolic::Affine> affine = as_affine(atom.node()->operands[0]);
+  if (!affine) return test;
+  for (const symbolic::AffineTerm& step : affine->terms) {
+    const std::optional<int64_t> coefficient = step.coefficient.constant_value();
+    if (!coefficient || *coefficient == 1 || *coefficient == -1) continue;
+    const int64_t g = std::abs(*coefficient);
+    // g * multiple + rest >= 0 is multiple >= 0 where 0 <= rest < g.
+    Expr multiple = 0, rest = affine->constant;
+    for (const symbolic::AffineTerm& term : affine->terms) {
+      const std::optional<Expr> quotient = exact_div(term.coefficient, g);
+      if (quotient)
+        multiple += *quotient * term.axis;
+      else
+        rest += term.coefficient * term.axis;
+    }
+    const symbolic::Interval bounds = rest.bounds();
+    if (!bounds.is_finite()) continue;
+    const int64_t shift = bounds.lo >= 0 ? bounds.lo / g : -((-bounds.lo + g - 1) / g);
+    if (bounds.hi - shift * g >= g) continue;
+    const Expr simple = symbolic::greater_equal(multiple + shift, 0);
+    return negated ? symbolic::logical_not(simple) : simple;
+  }
+  return test;
+}
+
+std::vector<Expr> conjuncts(const Expr& condition) {
+  // A polynomial p over a test A (0 or 1) is p0 * (1 - A) + p1 * A; if one of the two vanishes, A
+  // or its negation is a factor.
+  for (const symbolic::Term& term : symbolic::terms_of(condition)) {
+    for (const symbolic::Factor& factor : term.monomial) {
+      if (!symbolic::is_test(factor.atom) || Expr(factor.atom) == condition) continue;
+      Expr without = symbolic::constant_part(condition), with = without;
+      for (const symbolic::Term& other : symbolic::terms_of(condition)) {
+        symbolic::Monomial rest;
+        for (const symbolic::Factor& kept : other.monomial)
+          if (kept.atom != factor.atom) rest.push_back(kept);
+        const Expr part = symbolic::from_term(other.coefficient, rest);
+        with = with + part;
+        if (rest.size() == other.monomial.size()) without = without + part;
+      }
+      const bool is_factor = without.is_constant(0), is_negated = with.is_constant(0);
+      if (!is_factor && !is_negated) continue;
+      const Expr atom(factor.atom);
+      std::vector<Expr> result = conjuncts(is_factor ? with : without);
+      std::erase_if(result, [](const Expr& test) { return test.is_constant(1); });
+      result.push_back(is_factor ? atom : symbolic::logical_not(atom));
+      return result;
+    }
+  }
+  return {condition};
 }
 
 }  // namespace luminal::kernel

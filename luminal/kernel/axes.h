@@ -72,6 +72,13 @@ struct WantedSplit {
 /// The splits that turn divisions of the expression into plain axes.
 std::vector<WantedSplit> wanted_splits(const Expr& expr);
 
+/// The split that decides a test by the high part alone: i < 64 of 128, which is how two halves are
+/// joined. Only for a few parts that are not tiny.
+std::vector<WantedSplit> wanted_test_splits(const Expr& test);
+
+/// An equal test without parts that cannot decide it: 64*i + j < 64 is i < 1 for 0 <= j < 64.
+Expr simplified_test(const Expr& test);
+
 /// The conjuncts of an expression with values 0 and 1: a product of tests is split, others stay.
 std::vector<Expr> conjuncts(const Expr& condition);
 

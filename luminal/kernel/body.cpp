@@ -59,6 +59,7 @@ void Arena::derive_facts(BodyNode& node) const {
         node.index_values.push_back(value);
     }
     if (node.kind != BodyKind::kReduce) add_splits(node.splits, wanted_splits(expr));
+    if (node.kind == BodyKind::kWhere) add_splits(node.splits, wanted_test_splits(expr));
   }
   const auto add = [&](BodyId id) {
     const BodyNode& part = nodes_[id.value];
@@ -144,7 +145,8 @@ BodyId Arena::settled(BodyId id, std::span<const Expr> conditions, bool hold) co
 BodyId Arena::where(std::vector<Expr> conditions, BodyId then, BodyId otherwise) {
   std::vector<Expr> tests;
   for (const Expr& condition : conditions) {
-    for (const Expr& test : conjuncts(condition)) {
+    for (const Expr& conjunct : conjuncts(condition)) {
+      const Expr test = simplified_test(conjunct);
       if (test.is_constant(0)) return otherwise;
       if (!test.is_constant()) tests.push_back(test);
     }

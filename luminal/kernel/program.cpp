@@ -12,6 +12,24 @@ bool is_scalar_constant(const Node& node) {
   return node.op == Op::kConstant && node.attribute<graph::ConstantAttribute>().value.size() == 1;
 }
 
+/// Walks from the result up to the operands.
+NamedRegion region_of(const graph::Graph& graph, const graph::NamedDefinition& definition) {
+  NamedRegion region{definition.result.node, {}};
+  std::vector<bool> seen(graph.size(), false);
+  for (const graph::Edge& operand : definition.operands) seen[operand.node.value] = true;
+  std::vector<NodeId> pending{region.result};
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (seen[id.value]) continue;
+    seen[id.value] = true;
+    if (id != region.result) region.inside.push_back(id);
+    for (const graph::Edge& edge : graph.node(id).operands) pending.push_back(edge.node);
+  }
+  std::sort(region.inside.begin(), region.inside.end());
+  return region;
+}
+
 }  // namespace
 
 GraphProgram::GraphProgram(const graph::Graph& graph) : graph_(graph) {
@@ -33,6 +51,8 @@ GraphProgram::GraphProgram(const graph::Graph& graph) : graph_(graph) {
     if (graph::has_effect(graph.node(id).op) &&
         std::find(roots_.begin(), roots_.end(), id) == roots_.end())
       roots_.push_back(id);
+  for (const graph::NamedDefinition& definition : graph.named())
+    regions_.push_back(region_of(graph, definition));
 }
 
 const graph::Node& GraphProgram::node(NodeId id) const {

@@ -14,6 +14,12 @@ namespace luminal::kernel {
 
 using graph::NodeId;
 
+/// The nodes between the operands of a named definition and its result.
+struct NamedRegion {
+  NodeId result;
+  std::vector<NodeId> inside;  // without the result
+};
+
 /// One definition per id, and the ids that must be computed.
 class Program {
  public:
@@ -24,6 +30,8 @@ class Program {
   virtual const graph::Node& node(NodeId id) const = 0;
   /// What is asked for: outputs, and nodes that run for their effect.
   virtual std::span<const NodeId> roots() const = 0;
+  /// Definitions that people think of as one thing: hints for a search, never needed.
+  virtual std::span<const NamedRegion> named_regions() const { return {}; }
 };
 
 /// A graph as a program. Outputs seen through a view become copies, with ids after the graph's.
@@ -35,6 +43,7 @@ class GraphProgram : public Program {
   size_t size() const override { return graph_.size() + copies_.size(); }
   const graph::Node& node(NodeId id) const override;
   std::span<const NodeId> roots() const override { return roots_; }
+  std::span<const NamedRegion> named_regions() const override { return regions_; }
   /// The node that holds output k, in the graph's order.
   NodeId output(size_t k) const { return outputs_[k]; }
 
@@ -43,6 +52,7 @@ class GraphProgram : public Program {
   std::deque<graph::Node> copies_;
   std::vector<NodeId> roots_;
   std::vector<NodeId> outputs_;
+  std::vector<NamedRegion> regions_;
 };
 
 /// True for nodes that no kernel looks through: inputs, constant arrays, scatter, argsort, custom

@@ -1,0 +1,84 @@
+// Finds a good cut by cost alone: which nodes are materialised, so that the kernels between them
+// are together as quick as possible. Starts from two cuts and climbs, one node at a time; a move
+// asks again only for the kernels it changes, and equal questions are answered once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "luminal/kernel/derive.h"
+#include "luminal/kernel/estimate.h"
+
+namespace luminal::kernel {
+
+/// A kernel of a plan.
+struct PlannedKernel {
+  NodeId node;
+  /// As derived; the estimate holds the variant that was chosen.
+  Kernel kernel;
+  Estimate estimate;
+  /// Materialised nodes it reads, ascending.
+  std::vector<NodeId> reads;
+};
+
+/// A cut and what follows from it.
+struct CutPlan {
+  Cut cut;
+  /// In an order in which they can run. Opaque nodes are not among them.
+  std::vector<PlannedKernel> kernels;
+  /// Kernels (by position) that go into one launch; members are independent of each other.
+  std::vector<std::vector<size_t>> launches;
+  double microseconds = 0.0;
+  /// How many kernels were estimated, for reports.
+  size_t estimated = 0;
+};
+
+struct CutSearchOptions {
+  Machine machine = Machine::h200();
+  EstimateOptions estimate = {};
+  /// Bodies of more nodes are not tried.
+  size_t most_nodes = 400;
+  /// Climbs from random cuts besides the two standard ones.
+  int restarts = 0;
+  uint64_t seed = 1;
+  /// Asks for the cost of a kernel instead of the estimate (a database of measured times).
+  std::function<std::optional<double>(Arena&, const Kernel&)> cost = nullptr;
+};
+
+/// Costs of the kernels of one program, remembered. Restarts and moves share it.
+class CutCosts {
+ public:
+  CutCosts(Arena& arena, const Program& program, const CutSearchOptions& options);
+  ~CutCosts();
+
+  /// The sum over all kernels of a cut; infinite if one of them is rejected.
+  double total(const Cut& cut);
+  /// The kernel of a node under a cut.
+  struct Costed {
+    double microseconds = 0.0;
+    std::vector<NodeId> region;  // nodes computed inside, the node itself included
+    std::vector<NodeId> reads;
+  };
+  const Costed& kernel(const Cut& cut, NodeId id);
+  const std::vector<NodeId>& order() const;
+  size_t estimated() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The best cut found.
+CutPlan search_cut(Arena& arena, const Program& program, const CutSearchOptions& options = {});
+
+/// The kernels and launches of a given cut; nothing if a kernel is rejected.
+std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& cut,
+                                const CutSearchOptions& options = {});
+
+/// The first seed: every contraction is materialised.
+Cut contraction_cut(const Program& program, std::span<const NodeId> order);
+
+}  // namespace luminal::kernel

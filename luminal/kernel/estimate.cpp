@@ -1,0 +1,405 @@
+#include "luminal/kernel/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "luminal/kernel/contraction.h"
+#include "luminal/kernel/laws.h"
+#include "luminal/kernel/update.h"
+#include "luminal/support/error.h"
+
+namespace luminal::kernel {
+namespace {
+
+/// Bytes that are loaded together do not miss one by one: reuse over this many iterations is near.
+constexpr double kNearReuse = 128;
+
+/// The share of what is not the bottleneck that adds to the time all the same.
+constexpr double kNotOverlapped = 0.2;
+
+struct PathLoop {
+  Expr axis;
+  LoopRole role;
+};
+using Path = std::vector<PathLoop>;
+
+double ceil_ratio(double extent, double tile) { return std::max(1.0, std::ceil(extent / tile)); }
+
+/// What is counted, for both modes at once.
+struct Counts {
+  double cache = 0.0, vector = 0.0, matrix = 0.0;
+  int passes = 0;
+};
+
+class Counter {
+ public:
+  Counter(Arena& arena, const Nest& nest, const Machine& machine, const EstimateOptions& options)
+      : arena_(arena), nest_(nest), machine_(machine), options_(options) {
+    for (const RowBuffer& buffer : nest.buffers) leaves_.insert(buffer.read);
+  }
+
+  Estimate run() {
+    Counts tiled = counted(true), rows = counted(false);
+    const double bytes = memory_bytes();
+    Estimate best = time_of(tiled, bytes, true);
+    const Estimate by_rows = time_of(rows, bytes, false);
+    if (by_rows.microseconds < best.microseconds) best = by_rows;
+    return best;
+  }
+
+ private:
+  double extent(const Expr& axis) {
+    const auto [found, added] = extents_.try_emplace(axis.axis_id(), 0.0);
+    if (added || extent_of_[axis.axis_id()] != axis) {
+      extent_of_[axis.axis_id()] = axis;
+      found->second = typical_value(axis.axis_extent(), options_);
+    }
+    return found->second;
+  }
+
+  Counts counted(bool tiled) {
+    tiled_ = tiled;
+    counts_ = {};
+    Path path;
+    block(nest_.body, path);
+    return counts_;
+  }
+
+  void block(const std::vector<Statement>& statements, Path& path) {
+    std::set<BodyId> seen;
+    std::vector<BodyId> lets;
+    for (const Statement& statement : statements) {
+      switch (statement.kind) {
+        case StatementKind::kLoop: {
+          if (statement.role == LoopRole::kReduction && reduction_depth(path) == 0)
+            ++counts_.passes;
+          for (const Expr& axis : statement.axes) path.push_back({axis, statement.role});
+          block(statement.body, path);
+          path.resize(path.size() - statement.axes.size());
+          break;
+        }
+        case StatementKind::kAccumulate:
+        case StatementKind::kOnlineStep:
+          accumulate(statement, path, seen);
+          break;
+        case StatementKind::kLet:
+          visit(statement.value, path, seen);
+          leaves_.insert(statement.value);
+          lets.push_back(statement.value);
+          break;
+        case StatementKind::kStore:
+        case StatementKind::kKeep:
+          visit(statement.value, path, seen);
+          break;
+        case StatementKind::kReset:
+        case StatementKind::kFinish:
+          break;
+      }
+    }
+    for (BodyId let : lets) leaves_.erase(let);
+  }
+
+  static size_t reduction_depth(const Path& path) {
+    return static_cast<size_t>(std::count_if(path.begin(), path.end(), [](const PathLoop& loop) {
+      return loop.role == LoopRole::kReduction;
+    }));
+  }
+
+  /// How often a node on this path is evaluated.
+  double evaluations(const BodyNode& node, const Path& path) {
+    const bool load = node.kind == BodyKind::kLoad;
+    size_t used = path.size();  // loops below the deepest that it uses are hoisted out of
+    if (load)
+      while (used > 0 && !contains(node.free, path[used - 1].axis)) --used;
+    double count = 1.0;
+    for (size_t k = 0; k < used; ++k) {
+      const double n = extent(path[k].axis);
+      if (contains(node.free, path[k].axis))
+        count *= n;
+      else if (path[k].role == LoopRole::kReduction)
+        count *= load ? ceil_ratio(n, kNearReuse) : n;
+      else if (tiled_)
+        count *= ceil_ratio(n, static_cast<double>(machine_.tile));
+      else if (path[k].role == LoopRole::kRow)
+        count *= n;
+      else
+        count *= load ? ceil_ratio(n, kNearReuse) : n;
+    }
+    if (!tiled_) return count;
+    double tiles = 1.0;
+    for (const Expr& axis : nest_.kernel.axes) {
+      const bool around = std::any_of(path.begin(), path.begin() + static_cast<long>(used),
+                                      [&](const PathLoop& loop) { return loop.axis == axis; });
+      if (!around && !contains(node.free, axis))
+        tiles *= ceil_ratio(extent(axis), static_cast<double>(machine_.tile));
+    }
+    return count *
+           (machine_.persistent ? std::min(tiles, static_cast<double>(machine_.units)) : tiles);
+  }
+
+  void visit(BodyId id, const Path& path, std::set<BodyId>& seen) {
+    if (leaves_.contains(id) || !seen.insert(id).second) return;
+    const BodyNode& node = arena_[id];
+    if (node.kind == BodyKind::kReduce) return;
+    if (node.kind == BodyKind::kLoad)
+      counts_.cache += evaluations(node, path) * graph::bits(node.dtype) / 8.0;
+    if (node.kind == BodyKind::kOp) counts_.vector += weight(node.op) * evaluations(node, path);
+    if (node.kind == BodyKind::kWhere)
+      counts_.vector += static_cast<double>(node.exprs.size()) * evaluations(node, path);
+    for (BodyId child : node.children) visit(child, path, seen);
+    for (BodyId value : node.index_values) visit(value, path, seen);
+  }
+
+  double weight(Op op) const {
+    switch (op) {
+      case Op::kCast:
+      case Op::kBitcast:
+        return 0.5;
+      case Op::kRecip:
+      case Op::kSqrt:
+      case Op::kDiv:
+        return 4.0;
+      case Op::kExp:
+      case Op::kExp2:
+      case Op::kLog:
+      case Op::kLog2:
+      case Op::kSin:
+      case Op::kCos:
+      case Op::kTanh:
+      case Op::kErf:
+      case Op::kAtan:
+      case Op::kPow:
+      case Op::kMod:
+        return machine_.transcendental_flops;
+      default:
+        return 1.0;
+    }
+  }
+
+  /// The last product and the addition of a contraction are matrix work if its extents allow.
+  void accumulate(const Statement& statement, const Path& path, std::set<BodyId>& seen) {
+    double steps = 1.0;
+    for (const PathLoop& loop : path) steps *= extent(loop.axis);
+    // Rescaling is done once per tile of the pass.
+    if (statement.rescale_by) counts_.vector += steps / static_cast<double>(machine_.tile);
+    if (!on_matrix_units(statement, path)) {
+      counts_.vector += steps;
+      visit(statement.value, path, seen);
+      return;
+    }
+    counts_.matrix += 2.0 * steps;
+    const BodyNode& product = arena_[statement.value];
+    seen.insert(statement.value);
+    for (BodyId child : product.children) visit(child, path, seen);
+  }
+
+  bool on_matrix_units(const Statement& statement, const Path& path) {
+    const BodyNode& product = arena_[statement.value];
+    const BodyId reduction = nest_.accumulators[statement.accumulator].reduction;
+    if (product.kind != BodyKind::kOp || product.op != Op::kMul) return false;
+    const auto matched = contraction(reduction);
+    if (!matched) return false;
+    double m = 1.0, n = 1.0;
+    for (const Expr& axis : matched->m) m *= extent(axis);
+    for (const Expr& axis : matched->n) n *= extent(axis);
+    const auto smallest = static_cast<double>(machine_.smallest_matrix);
+    if (m < smallest || n < smallest) return false;
+    if (tiled_) return !is_nested(path, matched->k.size()) || inside_online(path);
+    // Row by row there is no tile of M, unless a row is a tile: the online pass.
+    return inside_online(path);
+  }
+
+  bool inside_online(const Path& path) const {
+    return nest_has_online_ && reduction_depth(path) > 0;
+  }
+
+  /// Under bound axes (not counting its own) of more than 16 iterations.
+  bool is_nested(const Path& path, size_t own) {
+    double outer = 1.0;
+    const size_t depth = reduction_depth(path);
+    size_t seen = 0;
+    for (const PathLoop& loop : path) {
+      if (loop.role != LoopRole::kReduction) continue;
+      if (seen++ + own < depth) outer *= extent(loop.axis);
+    }
+    return outer > 16;
+  }
+
+  const std::optional<Contraction>& contraction(BodyId reduction) {
+    const auto found = contractions_.find(reduction);
+    if (found != contractions_.end()) return found->second;
+    return contractions_.emplace(reduction, match_contraction(arena_, reduction)).first->second;
+  }
+
+  /// Each tensor as far as it is read, once; and what is written.
+  double memory_bytes() {
+    std::vector<BodyId> values;
+    for (const Root& root : nest_.kernel.roots) values.push_back(root.value);
+    std::map<NodeId, double> read;
+    for (BodyId id : arena_.reachable(values)) {
+      const BodyNode& node = arena_[id];
+      if (node.kind != BodyKind::kLoad) continue;
+      double elements = 1.0;
+      for (const Expr& axis : node.free) elements *= extent(axis);
+      read[node.tensor] += elements;
+    }
+    double bytes = 0.0;
+    for (const auto& [tensor, elements] : read) {
+      double size = 1.0;
+      for (const Expr& dim : arena_.tensor(tensor).shape) size *= typical_value(dim, options_);
+      bytes += std::min(elements, size) * graph::bits(arena_.tensor(tensor).dtype) / 8.0;
+    }
+    double points = 1.0;
+    for (const Expr& axis : nest_.kernel.axes) points *= extent(axis);
+    for (const Root& root : nest_.kernel.roots)
+      bytes += points * graph::bits(arena_.tensor(root.tensor).dtype) / 8.0;
+    return bytes;
+  }
+
+  /// The share of the device that has something to do.
+  double utilisation(const Counts& counts, bool tiled) {
+    double rows = 1.0, points = 1.0, steps = 1.0;
+    for (const Expr& axis : nest_.kernel.axes) points *= extent(axis);
+    for (const Statement* statement = first_loop(nest_.body); statement != nullptr;
+         statement = first_loop(statement->body)) {
+      if (statement->role == LoopRole::kRow)
+        for (const Expr& axis : statement->axes) rows *= extent(axis);
+    }
+    for (const Accumulator& accumulator : nest_.accumulators)
+      for (const Expr& axis : arena_[accumulator.reduction].exprs)
+        steps = std::max(steps, extent(axis));
+    const auto units = static_cast<double>(machine_.units);
+    const auto threads = static_cast<double>(machine_.row_threads);
+    // A reduction can be split over threads; a row is one unit's work.
+    const double work = points * std::min(steps, threads) / threads;
+    double blocks = tiled ? work : std::min(rows, work);
+    if (tiled && counts.matrix > 0) {
+      // Smaller tiles and split sums fill a device that large tiles would leave idle.
+      const double tile = static_cast<double>(machine_.tile) / 2;
+      blocks = std::max(points / (tile * tile), 1.0) * std::clamp(steps / 256, 1.0, 8.0);
+    }
+    return std::clamp(blocks / units, 1.0 / units, 1.0);
+  }
+
+  static const Statement* first_loop(const std::vector<Statement>& block) {
+    for (const Statement& statement : block)
+      if (statement.kind == StatementKind::kLoop && statement.role != LoopRole::kReduction)
+        return &statement;
+    return nullptr;
+  }
+
+  Estimate time_of(const Counts& counts, double bytes, bool tiled) {
+    Estimate result;
+    result.memory_bytes = bytes;
+    result.cache_bytes = counts.cache;
+    result.vector_flops = counts.vector;
+    result.matrix_flops = counts.matrix;
+    result.tiled = tiled;
+    const double used = utilisation(counts, tiled);
+    const double compute =
+        (counts.matrix / machine_.matrix_flops) + (counts.vector / machine_.vector_flops);
+    const double memory = bytes / machine_.memory_bytes;
+    const double cache = counts.cache / machine_.cache_bytes;
+    const double longest = std::max({memory, cache, compute});
+    // They overlap, but never wholly.
+    const double seconds = (longest + kNotOverlapped * (memory + cache + compute - longest)) / used;
+    result.microseconds = machine_.launch_us + machine_.pass_us * counts.passes + 1e6 * seconds;
+    return result;
+  }
+
+  static bool has_online(const std::vector<Statement>& block) {
+    return std::any_of(block.begin(), block.end(), [](const Statement& statement) {
+      return statement.online || has_online(statement.body);
+    });
+  }
+
+  Arena& arena_;
+  const Nest& nest_;
+  const Machine& machine_;
+  const EstimateOptions& options_;
+  bool tiled_ = false;
+  bool nest_has_online_ = has_online(nest_.body);
+  Counts counts_;
+  std::set<BodyId> leaves_;
+  std::map<int64_t, double> extents_;
+  std::map<int64_t, Expr> extent_of_;
+  std::map<BodyId, std::optional<Contraction>> contractions_;
+};
+
+}  // namespace
+
+Machine Machine::h200() { return {.name = "h200"}; }
+
+Machine Machine::cpu(int64_t cores) {
+  const auto n = static_cast<double>(cores);
+  return {.name = "cpu",
+          .launch_us = 3.0,
+          .pass_us = 0.1,
+          .memory_bytes = 12e9 * n,
+          .cache_bytes = 120e9 * n,
+          .vector_flops = 40e9 * n,
+          .matrix_flops = 80e9 * n,
+          .transcendental_flops = 12,
+          .units = cores,
+          .tile = 128,
+          .row_threads = 8,
+          .persistent = true,
+          .smallest_matrix = 4};
+}
+
+double typical_value(const Expr& expr, const EstimateOptions& options) {
+  if (const auto number = expr.constant_value()) return static_cast<double>(*number);
+  symbolic::Values values;
+  for (const Expr& variable : expr.variables()) {
+    const auto given = options.dims.find(variable.name());
+    const symbolic::Interval bounds = variable.bounds();
+    values[variable.name()] = given != options.dims.end()
+                                  ? given->second
+                                  : std::clamp(options.typical_dim, bounds.lo, bounds.hi);
+  }
+  try {
+    return static_cast<double>(std::max<int64_t>(0, symbolic::evaluate(expr, values)));
+  } catch (const UserError&) {
+    return 1.0;  // divides by a dim that happens to be 0
+  }
+}
+
+Estimate estimate_nest(Arena& arena, const Nest& nest, const Machine& machine,
+                       const EstimateOptions& options) {
+  return Counter(arena, nest, machine, options).run();
+}
+
+Estimate estimate(Arena& arena, const Kernel& kernel, const Machine& machine,
+                  const EstimateOptions& options) {
+  Kernel plain = kernel;
+  std::optional<NodeId> in_place_of;
+  if (auto update = match_region_update(arena, kernel)) {
+    plain = std::move(update->kernel);
+    in_place_of = update->updated;
+  }
+  std::vector<Kernel> variants{plain};
+  for (const Law& law : all_laws()) {
+    if (!options.reassociate && law.numeric_class != NumericClass::kExact) continue;
+    // Laws build on each other: factoring may leave something to unroll.
+    if (auto changed = law.apply(arena, variants.back())) variants.push_back(std::move(*changed));
+  }
+  std::optional<Estimate> best;
+  for (const Kernel& variant : variants) {
+    for (bool online : {true, false}) {
+      if (online && !options.reassociate) continue;
+      NestOptions nest_options{.online = online};
+      const Nest nest = build_nest(arena, variant, nest_options);
+      Estimate candidate = estimate_nest(arena, nest, machine, options);
+      candidate.kernel = variant;
+      candidate.nest = nest_options;
+      if (!best || candidate.microseconds < best->microseconds) best = std::move(candidate);
+      if (nest.accumulators.empty()) break;
+    }
+  }
+  best->in_place_of = in_place_of;
+  return *best;
+}
+
+}  // namespace luminal::kernel

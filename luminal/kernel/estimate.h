@@ -1,0 +1,72 @@
+// A roofline estimate of what a kernel costs, for ranking candidates before anything is measured.
+// It counts how often each value is computed and loaded in the kernel's loop nest, in the better of
+// two ways to run it: in tiles of the output (contractions use the matrix units, what does not
+// depend on an output axis is repeated per tile) or row by row (nothing is repeated, contractions
+// are vector work).
+#pragma once
+
+#include <string>
+
+#include "luminal/graph/program.h"
+#include "luminal/kernel/nest.h"
+
+namespace luminal::kernel {
+
+/// What a device can do. Rates are per second, of the whole device.
+struct Machine {
+  std::string name;
+  double launch_us = 2.0;
+  double pass_us = 0.4;  // synchronising between dependent loops of one kernel
+  double memory_bytes = 4.1e12;
+  double cache_bytes = 5.5e12;
+  double vector_flops = 40e12;
+  double matrix_flops = 500e12;
+  double transcendental_flops = 8;  // what an exp or a tanh costs, in additions
+  int64_t units = 132;              // that work independently
+  int64_t tile = 128;               // outputs per tile and axis
+  int64_t row_threads = 128;        // what one unit does at once
+  bool persistent = false;          // a unit keeps what it found before its first tile
+  int64_t smallest_matrix = 16;     // extents of M and N below which matrix units do not help
+
+  /// A data-centre GPU.
+  static Machine h200();
+  /// A CPU: cores with vector units, no separate matrix units.
+  static Machine cpu(int64_t cores);
+};
+
+/// How a kernel is best run, as far as the estimate knows.
+struct Estimate {
+  double microseconds = 0.0;
+  double memory_bytes = 0.0;
+  double cache_bytes = 0.0;
+  double vector_flops = 0.0;
+  double matrix_flops = 0.0;
+  bool tiled = false;
+  /// The kernel after the laws that pay, and how its loops are built.
+  Kernel kernel;
+  NestOptions nest;
+  /// Set if `kernel` writes only a region: the rest must already be there, so the root has to share
+  /// the memory of this tensor (update.h).
+  std::optional<NodeId> in_place_of = {};
+};
+
+struct EstimateOptions {
+  /// Values of dims; those not given count as `typical_dim`, within their interval.
+  graph::DimValues dims = {};
+  int64_t typical_dim = 512;
+  /// Allow laws that round elsewhere.
+  bool reassociate = true;
+};
+
+/// The cheapest way found among laws, nests and modes.
+Estimate estimate(Arena& arena, const Kernel& kernel, const Machine& machine,
+                  const EstimateOptions& options = {});
+
+/// One way: this kernel with these loops.
+Estimate estimate_nest(Arena& arena, const Nest& nest, const Machine& machine,
+                       const EstimateOptions& options = {});
+
+/// The number that an extent is taken to be.
+double typical_value(const Expr& expr, const EstimateOptions& options);
+
+}  // namespace luminal::kernel

@@ -15,6 +15,7 @@
 #include "luminal/kernel/derive.h"
 #include "luminal/kernel/evaluate.h"
 #include "luminal/kernel/nest.h"
+#include "luminal/kernel/verify.h"
 
 namespace luminal::kernel::test {
 
@@ -125,7 +126,9 @@ inline void run_by_body(Arena& arena, const Kernel& kernel, const graph::DimValu
 inline RunKernel run_by_nest(const NestOptions& options) {
   return [options](Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
                    Tensors& tensors) {
+    verify(arena, kernel);
     const Nest nest = build_nest(arena, kernel, options);
+    verify(arena, nest);
     run_nest(arena, nest, dims, tensors);
   };
 }

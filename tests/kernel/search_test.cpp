@@ -167,7 +167,7 @@ void expect_plan_right(const models::IR& graph, const CutSearchOptions& options)
   for (const PlannedKernel& planned : plan.kernels) {
     // Region updates need their memory shared, so here the kernel as derived stands in.
     const Kernel& kernel = planned.estimate.in_place_of ? planned.kernel : planned.estimate.kernel;
-    run_nest(arena, build_nest(arena, kernel, planned.estimate.nest), sample.dims, tensors);
+    test::run_by_nest(planned.estimate.nest)(arena, kernel, sample.dims, tensors);
   }
   for (NodeId id : program.roots())
     EXPECT_TRUE(test::near(tensors.at(id), oracle.at(id), {1e-4, 1e-3}))

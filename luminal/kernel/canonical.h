@@ -1,0 +1,32 @@
+// The identity of a kernel: a text that is equal for kernels that compute the same in the same way,
+// whatever their nodes, tensors and dims are called and in whatever order they were made. Tuning
+// databases and code caches are keyed by it; argument orders follow from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "luminal/kernel/body.h"
+#include "luminal/support/hash.h"
+
+namespace luminal::kernel {
+
+/// A kernel under its canonical names: tensors t0, t1, ... and dims S0, S1, ...
+struct CanonicalKernel {
+  /// Everything that matters, one line per value.
+  std::string text;
+  /// The hash of the text.
+  support::Hash128 key;
+  /// Which tensor t<k> is: the order of the kernel's arguments.
+  std::vector<NodeId> tensors;
+  /// Which dim S<k> is.
+  std::vector<Expr> dims;
+};
+
+/// `facts` goes into the text: what else the code depends on (alignment, aliasing, device).
+/// Operands of commutative ops may be in either order; other associations are other kernels, since
+/// they round differently.
+CanonicalKernel canonicalize(const Arena& arena, const Kernel& kernel,
+                             const std::string& facts = "");
+
+}  // namespace luminal::kernel

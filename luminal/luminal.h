@@ -2,6 +2,10 @@
 #pragma once
 
 #include "luminal/graph/array_text.h"
+#include "luminal/graph/drawing.h"
+#include "luminal/graph/npy.h"
+#include "luminal/graph/query.h"
+#include "luminal/graph/text.h"
 #include "luminal/support/error.h"
 #include "luminal/tensor/activation.h"
 #include "luminal/tensor/arithmetic.h"

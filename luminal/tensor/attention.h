@@ -37,7 +37,8 @@ struct AttentionOptions {
 };
 /// softmax(q k^T * scale) v for q [..., heads, queries, d], k [..., kv_heads, keys, d], v [...,
 /// kv_heads, keys, dv]. heads is a multiple of kv_heads: consecutive query heads share one
-/// (grouped-query attention). Narrow floats compute in f32. A query that sees no key gives NaN.
+/// (grouped-query attention). Narrow floats compute in f32. A query that sees none of the keys
+/// gives NaN; without any keys the result is 0.
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                  const AttentionOptions& options = {});
 

@@ -105,9 +105,11 @@ Tensor linspace(const Graph& graph, double begin, double end, int64_t count, DTy
   if (count < 0) throw UserError("linspace", "cannot make {} values", count);
   if (count <= 1) return full(graph, {count}, begin, dtype);
   // Counting back from the end in the second half makes the last element exactly `end`.
-  const double step = (end - begin) / static_cast<double>(count - 1);
+  // Divided before they are subtracted: end - begin may overflow.
+  const auto steps = static_cast<double>(count - 1);
+  const double step = end / steps - begin / steps;
   Tensor k = positions(graph, count);
-  Tensor from_end = (static_cast<double>(count - 1) - k) * -step + end;
+  Tensor from_end = (steps - k) * -step + end;
   const int64_t half = count / 2;
   return cast(where(less(k, static_cast<double>(half)), k * step + begin, from_end), dtype);
 }

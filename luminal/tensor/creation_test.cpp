@@ -105,6 +105,7 @@ TEST(Creation, LinspaceIncludesBothEndsExactly) {
   expect_values(linspace(g, 0, 1, 5), {0, 0.25, 0.5, 0.75, 1});
   expect_values(linspace(g, 5, 5, 3), {5, 5, 5});
   expect_values(linspace(g, 3, 7, 1), {3});
+  expect_values(linspace(g, -1e308, 1e308, 3, f64), {-1e308, 0, 1e308});
   expect_values(linspace(g, 3, 7, 0), {});
   expect_values(linspace(g, 1, -1, 3, f16), {1, 0, -1});
   for (int64_t count : {7, 10, 49}) {

@@ -11,6 +11,9 @@ Tensor print(const Tensor& x, const std::string& label) {
 
 Tensor diff(const Tensor& x, const std::string& file, double absolute_tolerance,
             double relative_tolerance) {
+  if (!(absolute_tolerance >= 0) || !(relative_tolerance >= 0))
+    throw UserError("diff", "tolerances must not be negative, got atol {} and rtol {}",
+                    absolute_tolerance, relative_tolerance);
   return build::apply(graph::Op::kDiff, {x},
                       graph::DiffAttribute{file, absolute_tolerance, relative_tolerance});
 }
@@ -20,6 +23,7 @@ Tensor graph_break(const Tensor& x) { return build::apply(graph::Op::kGraphBreak
 Tensor custom(const std::string& name, const std::vector<Tensor>& operands, DType dtype,
               const Shape& shape,
               std::function<void(std::span<const Array> operands, Array& result)> function) {
+  if (name.empty()) throw UserError("custom", "a custom op needs a name");
   if (operands.empty()) throw UserError(name, "a custom op needs at least one operand");
   if (!function) throw UserError(name, "the function of a custom op must not be empty");
   build::check_same_graph(name, operands);

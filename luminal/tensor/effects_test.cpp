@@ -90,6 +90,10 @@ TEST(Effects, CustomFunctionsOfSymbolicShape) {
 TEST(Effects, CustomErrors) {
   Graph g, h;
   auto nothing = [](std::span<const Array>, Array&) {};
+  expect_error([&] { custom("", {vector(g, {1})}, f32, {}, nothing); },
+               "custom: a custom op needs a name");
+  expect_error([&] { diff(vector(g, {1}), "file.npy", -1); },
+               "diff: tolerances must not be negative, got atol -1 and rtol 1e-05");
   expect_error([&] { custom("f", {}, f32, {}, nothing); },
                "f: a custom op needs at least one operand");
   expect_error([&] { custom("f", {vector(g, {1})}, f32, {}, nullptr); },

@@ -26,6 +26,13 @@ std::string describe(const Tensor& tensor) {
   return name.empty() ? fmt::format("%{}", tensor.edge().node.value) : fmt::format("'{}'", name);
 }
 
+/// Braces as data for an input; {5} may stand for a scalar.
+Array fit(const NestedValues& values, DType dtype, int rank) {
+  Array array = values.to_array(dtype);
+  const bool one_number = array.extents() == Extents{1} && rank == 0;
+  return one_number ? array.reshaped({}) : array;
+}
+
 std::string trace_line(const graph::StepReport& step) {
   return fmt::format("{:>10.1f} us  %{:<5} {:<14} {}[{}]\n", step.microseconds, step.node.value,
                      step.name, step.dtype, fmt::join(step.extents, ", "));
@@ -90,9 +97,13 @@ void Executable::set(std::string_view input, const Array& value) {
 }
 
 void Executable::set(const Tensor& input, const NestedValues& values) {
-  const Array array = values.to_array(input.dtype());
-  const bool one_number = array.extents() == Extents{1} && input.rank() == 0;
-  set(input, one_number ? array.reshaped({}) : array);
+  slot("set", input) = {fit(values, input.dtype(), input.rank()), false, {}};
+}
+
+void Executable::set(std::string_view input, const NestedValues& values) {
+  InputSlot& target = slot("set", input);
+  const graph::Node& node = state_->graph.node(*state_->graph.find_input(input));
+  target = {fit(values, node.dtype(), static_cast<int>(node.shape().size())), false, {}};
 }
 
 void Executable::set_flat(const Tensor& input, const Array& values) {

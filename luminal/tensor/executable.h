@@ -72,6 +72,7 @@ class Executable {
   }
   /// Numbers in braces, as many levels as the input has axes; {5} also sets an input of rank 0.
   void set(const Tensor& input, const NestedValues& values);
+  void set(std::string_view input, const NestedValues& values);
   /// Raw bytes of elements of `dtype`, in row-major order.
   void set_bytes(const Tensor& input, DType dtype, std::span<const std::byte> bytes);
   /// A .npy file, or the array `key` of a .npz file (the key may be left out if there is but one).

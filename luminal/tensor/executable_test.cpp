@@ -74,6 +74,8 @@ TEST(Executable, TakesDataInEveryForm) {
   expect_result("array of another dtype");
   exe.set("x", array);
   expect_result("by name");
+  exe.set("x", {{1, 2}, {3, 4}});
+  expect_result("braces by name");
   graph::save_npy(folder.file("x.npy"), array.cast(f32));
   exe.set_file(x, folder.file("x.npy"));
   expect_result("npy");

@@ -143,7 +143,9 @@ Tensor norm(const Tensor& x, double p, const Axes& axes, bool keepdims) {
   } else if (p == 0.0) {
     result = sum(cast(not_equal(wide, 0), wide.dtype()), resolved, keepdims);
   } else if (std::isinf(p)) {
-    result = p > 0 ? max(abs(wide), resolved, keepdims) : min(abs(wide), resolved, keepdims);
+    // Magnitudes are at least 0, which so is the largest of none.
+    result =
+        p > 0 ? maximum(max(abs(wide), resolved, keepdims), 0) : min(abs(wide), resolved, keepdims);
   } else {
     result = pow(sum(pow(abs(wide), p), resolved, keepdims), 1.0 / p);
   }

@@ -136,6 +136,8 @@ TEST(Reduction, NormsOfEveryOrder) {
   expect_values(norm(x, kInf), {4});
   expect_values(norm(x, -kInf), {0});
   expect_values(norm(x, 3), {std::cbrt(91.0)}, 1e-6);
+  expect_values(norm(vector(g, {}), kInf), {0});
+  expect_values(norm(vector(g, {1, NAN}), kInf), {NAN});
   expect_error([&] { norm(x, NAN); }, "norm: p must not be NaN");
 }
 

@@ -18,6 +18,11 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kStubBytes = 16;
 
+/// Addresses add up modulo 2^64; those of a damaged object may be anything.
+int64_t wrapping_sum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
 [[noreturn]] void reject(std::string_view why) {
   throw UserError("load kernel", "the object code is damaged ({}); compile the kernel again", why);
 }
@@ -227,9 +232,9 @@ class ObjectLoader {
     auto target = reinterpret_cast<int64_t>(symbol_addresses_[index]);
     switch (type) {
       case R_X86_64_64:
-        return write(place, target + relocation.r_addend, 8);
+        return write(place, wrapping_sum(target, relocation.r_addend), 8);
       case R_X86_64_PC64:
-        return write(place, target + relocation.r_addend - here, 8);
+        return write(place, wrapping_sum(wrapping_sum(target, relocation.r_addend), -here), 8);
       case R_X86_64_GOTPCREL:
       case R_X86_64_GOTPCRELX:
       case R_X86_64_REX_GOTPCRELX:
@@ -237,7 +242,7 @@ class ObjectLoader {
         [[fallthrough]];
       case R_X86_64_PC32:
       case R_X86_64_PLT32: {
-        const int64_t distance = target + relocation.r_addend - here;
+        const int64_t distance = wrapping_sum(wrapping_sum(target, relocation.r_addend), -here);
         if (distance != static_cast<int32_t>(distance)) reject("an address is too far away");
         return write(place, distance, 4);
       }

@@ -305,6 +305,7 @@ def join(rows=1000000, seed=5):
 
 PROGRAMS = {
     "decoder_1_rules_60": lambda: decoder(1, rules=60),
+    "decoder_1_rules_200": lambda: decoder(1, rules=200),
     "decoder_1": lambda: decoder(1),
     "decoder_4": lambda: decoder(4),
     "decoder_16": lambda: decoder(16),

@@ -1,5 +1,6 @@
 // The command luminal-egg: runs egglog programs from files, or line by line at a prompt.
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -64,6 +65,20 @@ std::string message_of(const luminal::Error& error) {
   return program != nullptr ? program->text() : error.what();
 }
 
+bool run_text(const std::string& text, const std::string& name, const Arguments& arguments) {
+  EGraph egraph(arguments.options);
+  bool good = true;
+  try {
+    std::cout << egraph.run_program(text, name);
+  } catch (const luminal::Error& error) {
+    std::cout << egraph.output_before_error() << std::flush;
+    std::cerr << "[ERROR] " << message_of(error) << "\n";
+    good = false;
+  }
+  if (arguments.stats) std::cout << luminal::egraph::profile_text(egraph.database());
+  return good;
+}
+
 bool run_file(const std::string& path, const Arguments& arguments) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
@@ -72,17 +87,7 @@ bool run_file(const std::string& path, const Arguments& arguments) {
   }
   std::ostringstream text;
   text << in.rdbuf();
-  EGraph egraph(arguments.options);
-  bool good = true;
-  try {
-    std::cout << egraph.run_program(text.str(), path);
-  } catch (const luminal::Error& error) {
-    std::cout << egraph.output_before_error() << std::flush;
-    std::cerr << "[ERROR] " << message_of(error) << "\n";
-    good = false;
-  }
-  if (arguments.stats) std::cout << luminal::egraph::profile_text(egraph.database());
-  return good;
+  return run_text(text.str(), path, arguments);
 }
 
 /// Open parentheses of a text, so that the prompt knows when a command is complete. Strings and
@@ -109,6 +114,11 @@ int open_parentheses(const std::string& text) {
 }
 
 bool run_prompt(const Arguments& arguments) {
+  if (isatty(STDIN_FILENO) == 0) {  // a program through a pipe: no prompt
+    std::ostringstream text;
+    text << std::cin.rdbuf();
+    return run_text(text.str(), "<stdin>", arguments);
+  }
   EGraph egraph(arguments.options);
   std::string pending, line;
   bool good = true;

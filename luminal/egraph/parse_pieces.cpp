@@ -17,7 +17,9 @@ const Option* Arguments::find(std::string_view name) const {
 void Arguments::allow_only(std::initializer_list<std::string_view> names) const {
   for (size_t i = 0; i < options.size(); ++i) {
     const Sexp& key = *options[i].key;
-    if (std::find(names.begin(), names.end(), key.word) == names.end())
+    // Options for the proof encoding of the original: accepted everywhere, without effect.
+    const bool internal = key.word.rfind(":internal-", 0) == 0;
+    if (!internal && std::find(names.begin(), names.end(), key.word) == names.end())
       throw parse_error(key.span, "unknown option {}", key.word);
     for (size_t j = 0; j < i; ++j)
       if (options[j].key->word == key.word)
@@ -62,20 +64,40 @@ const std::vector<Sexp>& as_list(const Sexp& node, std::string_view what) {
   return node.items;
 }
 
+namespace {
+
+/// Writes in place: the frame of this recursion is what bounds the nesting a program may have.
+void fill_expr(const Sexp& node, Expr& out) {
+  out.span = node.span;
+  if (node.kind == Sexp::Kind::kLiteral) {
+    out.literal = node.literal;
+    return;
+  }
+  if (node.is_word()) {
+    out.kind = Expr::Kind::kVariable;
+    out.name = node.word;
+    return;
+  }
+  if (node.items.empty()) return;  // the Unit literal
+  if (!node.items[0].is_word()) expected(node, "a call expression (function arguments…)");
+  out.kind = Expr::Kind::kCall;
+  out.name = node.items[0].word;
+  out.args.resize(node.items.size() - 1);
+  for (size_t i = 1; i < node.items.size(); ++i) fill_expr(node.items[i], out.args[i - 1]);
+}
+
+}  // namespace
+
 Expr parse_expr(const Sexp& node) {
-  if (node.kind == Sexp::Kind::kLiteral) return make_literal(node.literal, node.span);
-  if (node.is_word()) return make_variable(node.word, node.span);
-  if (node.items.empty()) return make_literal(std::monostate{}, node.span);
-  return parse_call(node);
+  Expr expr;
+  fill_expr(node, expr);
+  return expr;
 }
 
 Expr parse_call(const Sexp& node) {
-  if (!node.is_list() || node.items.empty() || !node.items[0].is_word())
+  if (!node.is_list() || node.items.empty())
     expected(node, "a call expression (function arguments…)");
-  std::vector<Expr> args;
-  args.reserve(node.items.size() - 1);
-  for (size_t i = 1; i < node.items.size(); ++i) args.push_back(parse_expr(node.items[i]));
-  return make_call(node.items[0].word, std::move(args), node.span);
+  return parse_expr(node);
 }
 
 Fact parse_fact(const Sexp& node) {

@@ -56,9 +56,7 @@ std::optional<uint64_t> cost_option(const Arguments& args) {
 
 SortDecl parse_sort(const Sexp& node) {
   const Arguments args = split_arguments(node);
-  // Options that only matter to the proof encoding of the original: accepted, without effect.
-  args.allow_only({":internal-proof-func", ":internal-uf", ":internal-container-rebuild",
-                   ":internal-proof-names", ":internal-hidden"});
+  args.allow_only({});
   need_plain(args, 1, 2, "(sort <name>) or (sort <name> (<presort> <args>*))");
   SortDecl sort{node.span, as_word(*args.plain[0], "the name of the sort"), "", {}};
   if (args.plain.size() == 1) return sort;

@@ -15,7 +15,7 @@ namespace luminal::egraph {
 using Literal = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
 /// Nesting deeper than this is refused with a parse error.
-inline constexpr uint32_t kMaxNesting = 10000;
+inline constexpr uint32_t kMaxNesting = 4000;
 
 /// One node: a literal, a word, or a list.
 struct Sexp {

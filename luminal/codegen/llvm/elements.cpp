@@ -109,6 +109,11 @@ void ElementCode::store(DType dtype, Value* value, Value* base, Value* position,
                  access);
 }
 
+void ElementCode::scatter(DType dtype, Value* value, Value* base, Value* positions, Value* mask) {
+  LUMINAL_CHECK(!is_packed(dtype), "elements of {} cannot be scattered", dtype);
+  builder_.scatter(to_memory(dtype, value), base, positions, mask);
+}
+
 /// The value of the low four bits.
 Value* ElementCode::sign_packed(DType dtype, Value* value) {
   if (graph::is_unsigned(dtype)) return ir_.CreateAnd(value, constant(value, 15));
@@ -312,6 +317,18 @@ Value* ElementCode::integer_to_integer(DType from, DType to, Value* value) {
                       ? ir_.CreateZExtOrTrunc(value, type)
                       : ir_.CreateSExtOrTrunc(value, type);
   return is_packed(to) ? sign_packed(to, result) : result;
+}
+
+Value* ElementCode::bitcast(DType from, DType to, Value* value) {
+  if (is_packed(from)) return integer_to_integer(from, to, value);
+  Value* raw = to_memory(from, value);
+  return from_memory(to, ir_.CreateBitCast(raw, type_like(value, memory_element(to))));
+}
+
+llvm::Constant* ElementCode::number(DType dtype, const graph::Scalar& value, int lanes) {
+  llvm::Type* type = register_type(dtype, lanes);
+  if (graph::is_float(dtype)) return VectorBuilder::number(type, value.as_double());
+  return VectorBuilder::integer(type, value.as_int64());
 }
 
 Value* ElementCode::cast(DType from, DType to, Value* value) {

@@ -6,6 +6,7 @@
 
 #include "luminal/codegen/llvm/vector_builder.h"
 #include "luminal/graph/dtype.h"
+#include "luminal/graph/scalar.h"
 
 namespace luminal::codegen {
 
@@ -29,8 +30,16 @@ class ElementCode {
   void store(graph::DType dtype, llvm::Value* value, llvm::Value* base, llvm::Value* position,
              const Access& access = {});
 
+  /// Stores lane i at base[positions[i]]; not for packed dtypes.
+  void scatter(graph::DType dtype, llvm::Value* value, llvm::Value* base, llvm::Value* positions,
+               llvm::Value* mask);
+
   /// Converts between registers of two dtypes.
   llvm::Value* cast(graph::DType from, graph::DType to, llvm::Value* value);
+  /// The same bits as a dtype of the same width.
+  llvm::Value* bitcast(graph::DType from, graph::DType to, llvm::Value* value);
+  /// A constant in register form.
+  llvm::Constant* number(graph::DType dtype, const graph::Scalar& value, int lanes);
   /// The nearest value of a float dtype, still as float; f32 and f64 pass through.
   llvm::Value* round_to(graph::DType dtype, llvm::Value* value);
 

@@ -1,0 +1,97 @@
+// Writes the IR of a nest: statements become loops and carried values, bodies become vector code.
+// One axis at a time is spread over the lanes; values that do not depend on it stay scalars and are
+// broadcast where they meet vectors.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "luminal/codegen/llvm/elements.h"
+#include "luminal/codegen/llvm/index_code.h"
+#include "luminal/codegen/llvm/nest_plan.h"
+#include "luminal/codegen/llvm/op_code.h"
+
+namespace luminal::codegen {
+
+/// See above; used once.
+class NestEmitter {
+ public:
+  NestEmitter(VectorBuilder& builder, const kernel::Arena& arena, const kernel::Nest& nest,
+              const NestKernelOptions& options);
+
+  /// Adds the entry "nest" to the module.
+  void emit();
+
+ private:
+  /// An accumulator while code is written.
+  struct Sum {
+    llvm::Value* value = nullptr;    // in registers; null: in scratch
+    bool running = false;            // an online maximum that still grows
+    llvm::Value* factor = nullptr;   // rescaling of sums relative to it
+    llvm::Value* stepped = nullptr;  // whether its loop has iterations
+  };
+  using Block = std::vector<kernel::Statement>;
+
+  // nest_emitter.cpp: statements and loops
+  void emit_items();
+  void emit_block(const Block& block);
+  void emit_statement(const kernel::Statement& statement);
+  void emit_loop(const kernel::Statement& loop, size_t depth);
+  void emit_body(const kernel::Statement& loop);
+  void emit_lanes(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
+  void reset(size_t number);
+  void accumulate(const kernel::Statement& statement);
+  void online_step(const kernel::Statement& statement);
+  void finish(const kernel::Statement& statement);
+  void keep(const kernel::Statement& statement);
+  void store(const kernel::Statement& statement);
+  std::vector<size_t> carried_sums(const kernel::Statement& loop) const;
+  void for_each_element(size_t accumulator,
+                        llvm::function_ref<llvm::Value*(llvm::Value* value)> change);
+
+  // nest_values.cpp: what statements compute
+  llvm::Value* value_of(kernel::BodyId id);
+  llvm::Value* compute(kernel::BodyId id);
+  llvm::Value* load(const kernel::BodyNode& node);
+  llvm::Value* read_sum(size_t number);
+  llvm::Value* read_row(size_t buffer);
+  llvm::Value* operation(const kernel::BodyNode& node);
+  llvm::Value* where(const kernel::BodyNode& node);
+  llvm::Value* conditions(std::span<const symbolic::Expr> tests);
+  llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape);
+  llvm::Value* symbol(const symbolic::Expr& expr);
+  llvm::Value* index_at_first_lane(const symbolic::Expr& expr);
+  llvm::Value* sum_position(const kernel::Accumulator& accumulator);
+  void prefetch_next_row(llvm::Value* pointer, const symbolic::Expr& position, graph::DType dtype);
+
+  bool depends_on_lanes(kernel::BodyId id) const;
+  bool depends_on_lanes(const symbolic::Expr& expr) const;
+  llvm::Value* widened(llvm::Value* value, int lanes);
+  llvm::Value* both(llvm::Value* a, llvm::Value* b);
+  llvm::Value* all_lanes();
+
+  VectorBuilder& builder_;
+  llvm::IRBuilder<>& ir_;
+  const kernel::Arena& arena_;
+  const kernel::Nest& nest_;
+  NestKernelOptions options_;
+  NestPlan plan_;
+  ElementCode code_;
+  OpCode ops_;
+  IndexCode index_;
+
+  EntryArguments entry_;
+  std::map<kernel::NodeId, llvm::Value*> buffers_;
+  std::map<std::string, llvm::Value*> dims_;
+  std::map<int64_t, llvm::Value*> axes_;                       // positions, by axis id
+  std::vector<std::map<kernel::BodyId, llvm::Value*>> known_;  // innermost block last
+  std::vector<Sum> sums_;
+  std::optional<symbolic::Expr> lane_axis_;
+  bool lanes_reduce_ = false;               // that axis is reduced
+  bool at_first_lane_ = false;              // index expressions mean the first lane
+  llvm::Value* mask_ = nullptr;             // lanes inside of the loop; null: all
+  std::optional<symbolic::Expr> row_axis_;  // of the row loop around
+  int inner_loops_ = 0;                     // vector loops written for this row so far
+};
+
+}  // namespace luminal::codegen

@@ -1,0 +1,212 @@
+#include "luminal/codegen/llvm/nest_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "luminal/codegen/llvm/jit_for_tests.h"
+#include "luminal/kernel/test_kernels.h"
+#include "luminal/runtime/cpu/arena.h"
+
+namespace luminal::codegen {
+namespace {
+
+using graph::Array;
+using graph::DType;
+using graph::Edge;
+using graph::Graph;
+using graph::NodeId;
+using graph::Op;
+using graph::Scalar;
+using graph::View;
+using kernel::Tensors;
+using kernel::test::Closeness;
+using kernel::test::Sample;
+using symbolic::Expr;
+
+/// Compiles the nest of a kernel and runs it in several ranges of items, as threads would.
+void run_compiled(kernel::Arena& arena, const kernel::Nest& nest, const CpuTarget& target,
+                  const NestKernelOptions& options, const graph::DimValues& dims,
+                  Tensors& tensors) {
+  const NestKernel compiled = nest_kernel(arena, nest, target, options);
+  const runtime::CpuModule module(KernelCompiler(target).compile(compiled.source));
+  Tensors results = kernel::empty_results(arena, nest.kernel, dims);
+  std::vector<void*> buffers;
+  for (const NodeId input : compiled.inputs)
+    buffers.push_back(const_cast<std::byte*>(tensors.at(input).bytes().data()));
+  std::vector<runtime::HostMemory> outputs;  // streaming stores rely on its alignment
+  for (const NodeId output : compiled.outputs) {
+    outputs.emplace_back(static_cast<int64_t>(results.at(output).bytes().size()));
+    buffers.push_back(outputs.back().data());
+  }
+  symbolic::Values values(dims.begin(), dims.end());
+  std::vector<int64_t> scalars;
+  for (const std::string& dim : compiled.dims) scalars.push_back(dims.at(dim));
+  const runtime::HostMemory scratch(symbolic::evaluate(compiled.scratch_bytes, values));
+  const int64_t items = symbolic::evaluate(compiled.items, values);
+  for (const auto& [begin, end] : {std::pair{items / 2, items}, std::pair{int64_t{0}, items / 2}})
+    if (begin < end)
+      module.entry("nest")(buffers.data(), scalars.data(), begin, end, scratch.data());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Array& result = results.at(compiled.outputs[i]);
+    std::copy_n(outputs[i].data(), outputs[i].size(), result.mutable_bytes().data());
+  }
+  for (auto& [tensor, value] : results) tensors.insert_or_assign(tensor, std::move(value));
+}
+
+kernel::test::RunKernel by_code(const CpuTarget& target, const kernel::NestOptions& nest_options,
+                                const NestKernelOptions& options) {
+  return [=](kernel::Arena& arena, const kernel::Kernel& kernel, const graph::DimValues& dims,
+             Tensors& tensors) {
+    const kernel::Nest nest = kernel::build_nest(arena, kernel, nest_options);
+    run_compiled(arena, nest, target, options, dims, tensors);
+  };
+}
+
+/// Runs a sample with the smallest cut, and with random ones, through compiled kernels.
+void check(const Sample& sample, const CpuTarget& target, const kernel::NestOptions& nest_options,
+           const NestKernelOptions& options, const Closeness& closeness, int random_cuts = 0) {
+  const kernel::GraphProgram program(sample.graph);
+  const auto order = *kernel::topological_order(program);
+  const Tensors oracle = kernel::test::oracle_values(sample, program, order);
+  std::mt19937_64 random(11);
+  for (int i = 0; i <= random_cuts; ++i) {
+    kernel::Arena arena;
+    const kernel::Cut cut = i == 0 ? kernel::smallest_cut(program, order)
+                                   : kernel::test::random_cut(program, order, random, 0.3);
+    kernel::test::check_cut(arena, sample, program, order, cut, oracle,
+                            by_code(target, nest_options, options), closeness);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+Array random_array(DType dtype, const graph::Extents& extents, uint64_t seed) {
+  Array array(dtype, extents);
+  std::mt19937_64 random(seed);
+  for (int64_t i = 0; i < array.size(); ++i)
+    kernel::store(
+        array, i,
+        {std::uniform_real_distribution<>(-3, 3)(random), static_cast<int64_t>(random() % 5)});
+  return array;
+}
+
+/// softmax(x) * w along the last axis, and its rows' means, in primitives.
+Sample softmax_sample(DType dtype, int64_t rows, int64_t columns, bool symbolic_dims) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  Expr m = rows;
+  Expr n = columns;
+  if (symbolic_dims) {
+    m = Expr::variable("m", {0, 1 << 20});
+    n = Expr::variable("n", {1, 1 << 20});
+    sample.dims = {{"m", rows}, {"n", columns}};
+  }
+  const NodeId x = graph.add_input("x", dtype, {m, n});
+  const NodeId most = graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{1});
+  const NodeId minus = graph.add_constant(Scalar::of(dtype, -1));
+  const NodeId negated = graph.add(Op::kMul, {graph.whole(most), {View({}, {m}, {}), minus}});
+  const Edge row{graph.whole(negated).view.insert_axis(1, n), negated};
+  const NodeId sum = graph.add(Op::kAdd, {graph.whole(x), row});
+  const NodeId shifted = graph.add(Op::kExp, {graph.whole(sum)});
+  const NodeId total = graph.add(Op::kSum, {graph.whole(shifted)}, graph::ReduceAttribute{1});
+  const Edge all{graph.whole(total).view.insert_axis(1, n), total};
+  graph.add_output("y", graph.whole(graph.add(Op::kDiv, {graph.whole(shifted), all})));
+  sample.inputs.emplace("x", random_array(dtype, {rows, columns}, 5));
+  return sample;
+}
+
+std::vector<CpuTarget> targets() {
+  std::vector<CpuTarget> result;
+  for (const char* name : {"x86-64", "haswell", "skylake-avx512"})
+    if (runs_here(cpu_target(name))) result.push_back(cpu_target(name));
+  return result;
+}
+
+TEST(NestKernel, SoftmaxRowsInEveryForm) {
+  for (const CpuTarget& target : targets())
+    for (const bool online : {false, true})
+      for (const bool keep : {false, true})
+        for (const int64_t columns : {1, 5, 33, 200})
+          check(softmax_sample(DType::kF32, 7, columns, columns == 33), target,
+                {.online = online, .keep_rows = keep}, {.streaming = columns == 200}, {1e-7, 3e-6});
+}
+
+TEST(NestKernel, SoftmaxOfNarrowFloatsKeepsMorePrecision) {
+  for (const DType dtype : {DType::kBF16, DType::kF16})
+    check(softmax_sample(dtype, 5, 50, false), host_target(), {.online = false, .keep_rows = true},
+          {}, {2e-2, 2e-2});
+}
+
+TEST(NestKernel, SoftmaxInF64) {
+  check(softmax_sample(DType::kF64, 5, 50, true), host_target(),
+        {.online = false, .keep_rows = true}, {}, {1e-14, 1e-13});
+}
+
+/// Sums along either axis of a matrix, plain and transposed, with a scale.
+Sample sums_sample(int64_t rows, int64_t columns, bool down) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  const NodeId x = graph.add_input("x", DType::kF32, {rows, columns});
+  const int swap[] = {1, 0};
+  const View view = down ? graph.whole(x).view.permute(swap) : graph.whole(x).view;
+  const NodeId total = graph.add(Op::kSum, {{view, x}}, graph::ReduceAttribute{1});
+  graph.add_output("y", graph.whole(graph.add(Op::kExp2, {graph.whole(total)})));
+  graph.add_output(
+      "all", graph.whole(graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{2})));
+  sample.inputs.emplace("x", random_array(DType::kF32, {rows, columns}, 9));
+  return sample;
+}
+
+TEST(NestKernel, SumsAlongRowsAndColumns) {
+  for (const CpuTarget& target : targets())
+    for (const bool down : {false, true})
+      for (const auto& [rows, columns] :
+           {std::pair<int64_t, int64_t>{1, 1}, {3, 40}, {37, 19}, {16, 64}, {0, 5}, {5, 0}})
+        check(sums_sample(rows, columns, down), target, {.online = false}, {}, {1e-5, 1e-5});
+}
+
+/// A transposed copy, a flipped one and a padded one.
+TEST(NestKernel, ViewsAreReadWhereTheyLie) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8, DType::kF64, DType::kBool}) {
+    Sample sample;
+    Graph& graph = sample.graph;
+    const NodeId x = graph.add_input("x", dtype, {21, 35});
+    const int swap[] = {1, 0};
+    const auto copy = [&](const char* name, const View& view) {
+      graph.add_output(name, graph.whole(graph.add(Op::kCopy, {{view, x}})));
+    };
+    copy("transposed", graph.whole(x).view.permute(swap));
+    copy("flipped", graph.whole(x).view.flip(1));
+    copy("padded", *graph.whole(x).view.pad(1, 2, 3, Scalar::of(dtype, 1)));
+    sample.inputs.emplace("x", random_array(dtype, {21, 35}, 3));
+    for (const CpuTarget& target : targets()) check(sample, target, {}, {.round_each = true}, {});
+  }
+}
+
+/// Runs random graphs: every op and dtype, views, gathers, symbolic dims.
+void check_random(uint64_t first, uint64_t last, const CpuTarget& target,
+                  const NestKernelOptions& options) {
+  for (uint64_t seed = first; seed < last; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {} on {}", seed, target.name));
+    const Sample sample = kernel::test::random_sample(seed, 10);
+    for (const bool online : {true, false})
+      check(sample, target, {.online = online, .keep_rows = !online}, options, {1e-4, 1e-4}, 1);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(NestKernel, RandomGraphsEqualTheOracle) {
+  check_random(0, 60, host_target(), {.round_each = true});
+  check_random(60, 80, cpu_target("x86-64"), {.round_each = true});
+  if (runs_here(cpu_target("haswell")))
+    check_random(80, 100, cpu_target("haswell"), {.round_each = true});
+}
+
+TEST(NestKernel, DISABLED_ManyRandomGraphsEqualTheOracle) {
+  check_random(100, 2000, host_target(), {.round_each = true});
+}
+
+TEST(NestKernel, ScalarCodeIsTheSame) {
+  check_random(0, 20, host_target(), {.lanes = 1, .round_each = true});
+}
+
+}  // namespace
+}  // namespace luminal::codegen

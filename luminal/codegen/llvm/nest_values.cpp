@@ -1,0 +1,218 @@
+#include "luminal/codegen/llvm/nest_emitter.h"
+#include "luminal/support/check.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace luminal::codegen {
+
+using graph::DType;
+using graph::Op;
+using kernel::BodyId;
+using kernel::BodyKind;
+using kernel::BodyNode;
+using llvm::Value;
+using symbolic::Expr;
+
+bool NestEmitter::depends_on_lanes(BodyId id) const {
+  return lane_axis_ && kernel::contains(arena_[id].free, *lane_axis_);
+}
+
+bool NestEmitter::depends_on_lanes(const Expr& expr) const {
+  if (!lane_axis_) return false;
+  return std::any_of(expr.axes().begin(), expr.axes().end(), [&](const Expr& axis) {
+    return kernel::is_value_axis(axis) ? depends_on_lanes(kernel::body_of_value(axis))
+                                       : axis == *lane_axis_;
+  });
+}
+
+Value* NestEmitter::widened(Value* value, int lanes) {
+  return VectorBuilder::lanes_of(value) == lanes ? value : builder_.splat(value, lanes);
+}
+
+Value* NestEmitter::all_lanes() {
+  return llvm::Constant::getAllOnesValue(VectorBuilder::vector(ir_.getInt1Ty(), plan_.lanes()));
+}
+
+/// Two masks, either of which may be missing or one bit for all lanes.
+Value* NestEmitter::both(Value* a, Value* b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  const int lanes = std::max(VectorBuilder::lanes_of(a), VectorBuilder::lanes_of(b));
+  return ir_.CreateAnd(widened(a, lanes), widened(b, lanes));
+}
+
+Value* NestEmitter::value_of(BodyId id) {
+  for (size_t i = known_.size(); i-- > 0;) {
+    const auto found = known_[i].find(id);
+    if (found != known_[i].end()) return found->second;
+  }
+  Value* value = compute(id);
+  known_.back().emplace(id, value);
+  return value;
+}
+
+Value* NestEmitter::compute(BodyId id) {
+  for (size_t i = 0; i < nest_.buffers.size(); ++i)
+    if (nest_.buffers[i].read == id) return read_row(i);
+  const BodyNode& node = arena_[id];
+  switch (node.kind) {
+    case BodyKind::kLoad:
+      return load(node);
+    case BodyKind::kConstant:
+      return code_.number(node.dtype, node.constant, 1);
+    case BodyKind::kIota:
+      return code_.cast(DType::kI64, node.dtype, index_.emit(node.exprs[0]));
+    case BodyKind::kOp:
+      return operation(node);
+    case BodyKind::kWhere:
+      return where(node);
+    case BodyKind::kReduce: {
+      for (size_t i = 0; i < sums_.size(); ++i)
+        if (nest_.accumulators[i].reduction == id) return read_sum(i);
+      break;
+    }
+  }
+  throw InternalError("a reduction has no accumulator");
+}
+
+Value* NestEmitter::operation(const BodyNode& node) {
+  llvm::SmallVector<Value*, 3> operands;
+  int lanes = 1;
+  for (const BodyId child : node.children) {
+    operands.push_back(value_of(child));
+    lanes = std::max(lanes, VectorBuilder::lanes_of(operands.back()));
+  }
+  for (Value*& operand : operands) operand = widened(operand, lanes);
+  // Comparisons take the dtype of what they compare, selects that of what they choose.
+  const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
+  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands);
+}
+
+Value* NestEmitter::conditions(std::span<const Expr> tests) {
+  Value* all = nullptr;
+  for (const Expr& test : tests) {
+    Value* value = index_.emit(test);
+    all = both(all, ir_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())));
+  }
+  return all;
+}
+
+/// Both sides are computed: loads are safe wherever they point.
+Value* NestEmitter::where(const BodyNode& node) {
+  Value* condition = conditions(node.exprs);
+  Value* then = value_of(node.children[0]);
+  Value* otherwise = value_of(node.children[1]);
+  const int lanes = std::max({VectorBuilder::lanes_of(condition), VectorBuilder::lanes_of(then),
+                              VectorBuilder::lanes_of(otherwise)});
+  return ir_.CreateSelect(widened(condition, lanes), widened(then, lanes),
+                          widened(otherwise, lanes));
+}
+
+/// The tests that an index needs beyond what is proved; null if none.
+Value* NestEmitter::in_range(std::span<const Expr> index, const graph::Shape& shape) {
+  Value* all = nullptr;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const Expr& expr = index[d];
+    const bool above = provably_ge(expr, 0);
+    const bool below = provably_less(expr, shape[d]);
+    if (above && below) continue;
+    Value* value = index_.emit(expr);
+    // One unsigned comparison does for both ends.
+    Value* extent = widened(index_.emit(shape[d]), VectorBuilder::lanes_of(value));
+    all = both(all, ir_.CreateICmpULT(value, extent));
+  }
+  return all;
+}
+
+Value* NestEmitter::load(const BodyNode& node) {
+  const graph::TensorType& type = arena_.tensor(node.tensor);
+  Value* base = buffers_.at(node.tensor);
+  const Expr position = position_of(node.exprs, type.shape);
+  Value* inside = in_range(node.exprs, type.shape);
+  if (!depends_on_lanes(position) && (inside == nullptr || !inside->getType()->isVectorTy()))
+    return code_.load(type.dtype, base, index_.emit(position), 1, {.mask = inside});
+  const int lanes = plan_.lanes();
+  Value* mask = both(mask_, inside);
+  if (mask != nullptr) mask = widened(mask, lanes);
+  const auto stride = stride_along(position, *lane_axis_);
+  const bool even = graph::bits(type.dtype) > 4 || (stride && divisible_by(stride->rest, 2));
+  // Masks of packed elements must end after a lane, which only the loop's own do.
+  const bool whole_bytes = graph::bits(type.dtype) > 4 || inside == nullptr;
+  if (stride && stride->stride.is_constant(1) && even && whole_bytes &&
+      !depends_on_lanes(stride->rest)) {
+    Value* first = index_at_first_lane(position);
+    if (mask == nullptr) prefetch_next_row(base, position, type.dtype);
+    return code_.load(type.dtype, base, first, lanes, {.mask = mask});
+  }
+  Value* positions = widened(index_.emit(position), lanes);
+  return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_lanes());
+}
+
+/// In the second loop over a row its data is in the cache and memory would be idle.
+void NestEmitter::prefetch_next_row(Value* base, const Expr& position, DType dtype) {
+  if (!options_.prefetch_rows || !row_axis_ || inner_loops_ != 2) return;
+  const auto stride = stride_along(position, *row_axis_);
+  if (!stride || stride->stride.is_constant(0) || depends_on_lanes(stride->stride)) return;
+  Value* next = index_at_first_lane(position + stride->stride);
+  Value* bytes = ir_.CreateMul(next, builder_.index(std::max(1, graph::bits(dtype) / 8)));
+  builder_.prefetch(builder_.offset(base, bytes), 2);
+}
+
+Value* NestEmitter::read_sum(size_t number) {
+  const kernel::Accumulator& accumulator = nest_.accumulators[number];
+  const Sum& sum = sums_[number];
+  if (sum.value == nullptr) {
+    Value* base = builder_.offset(entry_.scratch, index_.emit(plan_.accumulator_offset(number)));
+    const int lanes =
+        lane_axis_ && std::find(accumulator.vector_axes.begin(), accumulator.vector_axes.end(),
+                                *lane_axis_) != accumulator.vector_axes.end()
+            ? plan_.lanes()
+            : 1;
+    return code_.load(stored_dtype(accumulator.dtype), base, sum_position(accumulator), lanes,
+                      {.mask = lanes == 1 ? nullptr : mask_});
+  }
+  if (!sum.running) return sum.value;
+  // exp(-inf - m) shall be 0 as long as m is -inf too.
+  llvm::Type* type = sum.value->getType();
+  Value* lowest = VectorBuilder::number(type, -std::numeric_limits<double>::infinity());
+  return ir_.CreateSelect(ir_.CreateFCmpOEQ(sum.value, lowest), VectorBuilder::number(type, 0),
+                          sum.value);
+}
+
+Value* NestEmitter::read_row(size_t buffer) {
+  const kernel::RowBuffer& row = nest_.buffers[buffer];
+  Value* base = builder_.offset(entry_.scratch, index_.emit(plan_.row_offset(buffer)));
+  const bool vector = lane_axis_ && *lane_axis_ == row.read_axis;
+  return code_.load(stored_dtype(arena_[row.read].dtype), base, index_at_first_lane(row.read_axis),
+                    vector ? plan_.lanes() : 1, {.mask = vector ? mask_ : nullptr});
+}
+
+Value* NestEmitter::index_at_first_lane(const Expr& expr) {
+  const bool outer = at_first_lane_;
+  at_first_lane_ = true;
+  Value* result = index_.emit(expr);
+  at_first_lane_ = outer;
+  return result;
+}
+
+Value* NestEmitter::symbol(const Expr& expr) {
+  if (expr.is_variable()) return dims_.at(expr.name());
+  if (!kernel::is_value_axis(expr)) {
+    Value* position = axes_.at(expr.axis_id());
+    if (!lane_axis_ || expr != *lane_axis_ || at_first_lane_) return position;
+    const int lanes = plan_.lanes();
+    return ir_.CreateAdd(builder_.splat(position, lanes), builder_.iota(builder_.i64(), lanes));
+  }
+  const BodyId body = kernel::body_of_value(expr);
+  const bool outer = std::exchange(at_first_lane_, false);
+  Value* index = code_.cast(arena_[body].dtype, DType::kI64, value_of(body));
+  at_first_lane_ = outer;
+  // Indices are data: whatever they are, no load may leave its tensor.
+  Value* last = ir_.CreateSub(index_.emit(expr.axis_extent()), builder_.index(1));
+  last = widened(last, VectorBuilder::lanes_of(index));
+  index = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
+  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index,
+                                   llvm::Constant::getNullValue(index->getType()));
+}
+
+}  // namespace luminal::codegen

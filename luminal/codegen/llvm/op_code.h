@@ -1,0 +1,48 @@
+// The elementwise primitives of graph/ops.h as vector code, for every dtype, on values in register
+// form (elements.h). Results are the interpreter's; narrow floats are computed in f32 and rounded
+// only if asked, since a kernel may keep more precision than the graph says.
+#pragma once
+
+#include "luminal/codegen/llvm/elements.h"
+#include "luminal/codegen/llvm/vector_math.h"
+#include "luminal/graph/ops.h"
+
+namespace luminal::codegen {
+
+/// See above.
+class OpCode {
+ public:
+  struct Options {
+    bool round_each = false;  ///< round narrow floats after every op, as the interpreter does
+    MathAccuracy accuracy = MathAccuracy::kFull;
+  };
+  OpCode(VectorBuilder& builder, Options options)
+      : builder_(builder), ir_(builder.ir()), code_(builder), options_(options) {}
+
+  /// op(operands), all of the same number of lanes. `operand_dtype` is what is compared, chosen or
+  /// converted.
+  llvm::Value* elementwise(graph::Op op, graph::DType operand_dtype, graph::DType dtype,
+                           llvm::ArrayRef<llvm::Value*> operands);
+  /// One step of a reduction (sum, product or maximum).
+  llvm::Value* combine(graph::Op op, graph::DType dtype, llvm::Value* a, llvm::Value* b);
+  /// What a reduction starts from.
+  llvm::Constant* identity(graph::Op op, graph::DType dtype, int lanes);
+  /// All lanes combined.
+  llvm::Value* horizontal(graph::Op op, graph::DType dtype, llvm::Value* value);
+
+ private:
+  llvm::Value* integer_op(graph::Op op, graph::DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* divide(bool is_unsigned, llvm::Value* a, llvm::Value* b, bool remainder);
+  llvm::Value* power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent);
+  llvm::Value* shift(graph::Op op, graph::DType dtype, llvm::Value* value, llvm::Value* amount);
+  llvm::Value* compare(graph::Op op, graph::DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* larger(graph::DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* wrapped(graph::DType dtype, llvm::Value* value);
+
+  VectorBuilder& builder_;
+  llvm::IRBuilder<>& ir_;
+  ElementCode code_;
+  Options options_;
+};
+
+}  // namespace luminal::codegen

@@ -200,10 +200,6 @@ TEST(NestKernel, RandomGraphsEqualTheOracle) {
     check_random(80, 100, cpu_target("haswell"), {.round_each = true});
 }
 
-TEST(NestKernel, DISABLED_ManyRandomGraphsEqualTheOracle) {
-  check_random(100, 2000, host_target(), {.round_each = true});
-}
-
 TEST(NestKernel, ScalarCodeIsTheSame) {
   check_random(0, 20, host_target(), {.lanes = 1, .round_each = true});
 }

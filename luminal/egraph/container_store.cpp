@@ -137,6 +137,8 @@ void ContainerStore::rebuild(const SortRegistry& sorts, UnionFind& ids,
         continue;
       }
       const Value leader = ids.join(entry.id, entries_[twin].id);
+      // Rows under the old id keep it, but what it holds is new to them.
+      if (leader == entry.id) changed.push_back(leader);
       entry.words = words;  // readers that still hold the old id see the same contents
       entry.alive = false;
       if (leader == ids.find(entries_[twin].id)) entries_[twin].id = leader;

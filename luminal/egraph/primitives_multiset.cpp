@@ -144,8 +144,7 @@ void add_map(PrimitiveRegistry& registry, const SortRegistry& sorts, SortId fn, 
     Counts mapped;
     for (const auto& [element, count] : counts_of(eval, args[1])) {
       const Value image = call_function_value(eval, args[0], {&element, 1});
-      if (image == kNoValue) return kNoValue;
-      mapped[image] += count;
+      if (image != kNoValue) mapped[image] += count;  // elements without image are left out
     }
     return make(eval, to, mapped);
   });
@@ -216,7 +215,7 @@ void add_indexing(PrimitiveRegistry& registry, SortId bag, SortId fn) {
         const FunctionTarget target = target_of(eval, args[1]);
         for (const auto& [element, count] : counts_of(eval, args[0])) {
           const Value keys[] = {args[0], element};
-          if (call_function_value(eval, args[1], keys) != kNoValue) continue;
+          if (call_function_value(eval, args[1], keys) != kNoValue) break;  // filled before
           eval.set(target, keys, eval.values.from_i64(static_cast<int64_t>(count)));
         }
         return kUnitValue;

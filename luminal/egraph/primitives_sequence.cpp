@@ -105,8 +105,7 @@ void add_vec_map(PrimitiveRegistry& registry, const SortRegistry& sorts, SortId 
     std::vector<Value> mapped;
     for (Value element : copy_words(eval, args[1])) {
       const Value image = apply_function(eval, args[0], {&element, 1});
-      if (image == kNoValue) return kNoValue;
-      mapped.push_back(image);
+      if (image != kNoValue) mapped.push_back(image);  // elements without image are left out
     }
     return eval.containers.intern(to, std::move(mapped), eval.ids);
   });

@@ -122,7 +122,7 @@ class Expander {
 
   BodyId reduction(const Node& node, const std::vector<Expr>& index) {
     const graph::Shape& domain = node.operands[0].view.domain();
-    const int height = tallest(node.operands[0].node) + 1;
+    const int height = tallest(node.operands[0].node) + height_of_values(index) + 1;
     std::vector<Expr> extended = index;
     std::vector<Expr> axes;
     for (size_t k = index.size(); k < domain.size(); ++k) {
@@ -132,8 +132,18 @@ class Expander {
     return arena_.reduce(node.op, axes, operand(node.operands[0], extended));
   }
 
-  /// No body of this node is higher. Names of bound axes are taken from above it, so that they
-  /// cannot be captured inside; the arena renames them to what the height turns out to be.
+  /// How high the values used as positions are.
+  int height_of_values(const std::vector<Expr>& index) const {
+    int height = 0;
+    for (const Expr& expr : index)
+      for (const Expr& axis : expr.axes())
+        if (is_value_axis(axis)) height = std::max(height, arena_[body_of_value(axis)].height);
+    return height;
+  }
+
+  /// No body of this node is higher, but for what values in its index add. Names of bound axes are
+  /// taken from above it, so that they cannot be captured inside; the arena renames them to what
+  /// the height turns out to be.
   int tallest(NodeId id) {
     const bool root = std::find(roots_.begin(), roots_.end(), id) != roots_.end();
     if (cut_.contains(id) && !root) return 0;
@@ -141,6 +151,9 @@ class Expander {
     const Node& node = program_.node(id);
     int height = 0;
     for (const Edge& edge : node.operands) height = std::max(height, tallest(edge.node));
+    // What is gathered is computed above the position it is gathered from.
+    if (node.op == Op::kGather)
+      height = tallest(node.operands[0].node) + tallest(node.operands[1].node);
     if (graph::is_reduction(node.op)) ++height;
     heights_.emplace(id.value, height);
     return height;

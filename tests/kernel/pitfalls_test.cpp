@@ -45,6 +45,17 @@ TEST(KernelPitfalls, AGatherOfAPaddedViewKeepsTheMask) {
   expect_right({gather_nd(padded, unsqueeze(index, 1)), gather_nd(padded, unsqueeze(data, 1))});
 }
 
+TEST(KernelPitfalls, WhatIsGatheredDoesNotCaptureTheAxesOfItsPosition) {
+  Graph g;
+  // The position is found by reductions, and so is what is read there.
+  Tensor x = g.input("x", {3, 3, 2});
+  Tensor position =
+      fmod(cast(abs(sum(x)), i64), 3) * 0 + iota(g, {3}, [](auto i) { return 2 - i[0]; });
+  Tensor rows = max(sum(x, 2), 1);
+  expect_right(
+      {sum(index_select(rows, 0, position) * 0.5), max(sum(index_select(x, 1, position), 2))});
+}
+
 TEST(KernelPitfalls, DivisionsOfNegativeNumeratorsRoundDown) {
   Graph g;
   Tensor x = g.input("x", {3, 4});

@@ -15,6 +15,7 @@ struct RegionKey {
   NodeId root;
   std::vector<NodeId> border;
   std::vector<NodeId> inside;
+  std::vector<size_t> variants;  // of the definitions inside
   bool operator==(const RegionKey&) const = default;
 };
 struct HashRegionKey {
@@ -23,6 +24,7 @@ struct HashRegionKey {
     for (NodeId id : key.border) hash = support::hash_combine(hash, id.value);
     hash = support::hash_combine(hash, 0);
     for (NodeId id : key.inside) hash = support::hash_combine(hash, id.value);
+    for (size_t variant : key.variants) hash = support::hash_combine(hash, variant);
     return hash;
   }
 };
@@ -39,7 +41,7 @@ struct CutCosts::State {
 
   /// Nodes computed by the kernel of `root`, and the materialised ones it reads.
   RegionKey region(const Cut& cut, NodeId root) const {
-    RegionKey key{root, {}, {}};
+    RegionKey key{root, {}, {}, {}};
     std::vector<NodeId> pending{root};
     std::vector<bool> seen(program.size(), false);
     seen[root.value] = true;
@@ -59,6 +61,7 @@ struct CutCosts::State {
     }
     std::sort(key.border.begin(), key.border.end());
     std::sort(key.inside.begin(), key.inside.end());
+    for (NodeId id : key.inside) key.variants.push_back(program.variant(id));
     return key;
   }
 
@@ -89,9 +92,14 @@ struct CutCosts::State {
 
 CutCosts::CutCosts(Arena& arena, const Program& program, const CutSearchOptions& options)
     : state_(new State{arena, program, options, {}, {}, 0}) {
-  std::optional<std::vector<NodeId>> order = topological_order(program);
-  LUMINAL_CHECK(order.has_value(), "the definitions of a program are cyclic");
+  LUMINAL_CHECK(refresh(), "the definitions of a program are cyclic");
+}
+
+bool CutCosts::refresh() {
+  std::optional<std::vector<NodeId>> order = topological_order(state_->program);
+  if (!order) return false;
   state_->order = std::move(*order);
+  return true;
 }
 
 CutCosts::~CutCosts() = default;

@@ -63,6 +63,9 @@ class CutCosts {
     std::vector<NodeId> reads;
   };
   const Costed& kernel(const Cut& cut, NodeId id);
+  /// The program changed its definitions: finds the new order. False if they are cyclic now, which
+  /// leaves the old order.
+  bool refresh();
   const std::vector<NodeId>& order() const;
   size_t estimated() const;
 

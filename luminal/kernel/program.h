@@ -30,6 +30,9 @@ class Program {
   virtual const graph::Node& node(NodeId id) const = 0;
   /// What is asked for: outputs, and nodes that run for their effect.
   virtual std::span<const NodeId> roots() const = 0;
+  /// Which of its definitions a node has now, where a program can change: equal numbers mean that
+  /// kernels found before still stand.
+  virtual size_t variant(NodeId /*id*/) const { return 0; }
   /// Definitions that people think of as one thing: hints for a search, never needed.
   virtual std::span<const NamedRegion> named_regions() const { return {}; }
 };

@@ -1,0 +1,49 @@
+// Programs in which a node has several equal definitions, as an e-graph has: the search chooses one
+// per node together with the cut. Definitions may refer to each other in circles; a choice that
+// does is refused.
+#pragma once
+
+#include <vector>
+
+#include "luminal/kernel/cut_search.h"
+
+namespace luminal::kernel {
+
+/// Nodes with alternatives. Ids are those of e-classes; each has at least one definition before the
+/// program is used.
+class ChoiceProgram : public Program {
+ public:
+  ChoiceProgram(size_t size, std::vector<NodeId> roots)
+      : definitions_(size), choice_(size, 0), roots_(std::move(roots)) {}
+  /// Every node of another program with its definition there.
+  explicit ChoiceProgram(const Program& program);
+
+  /// One more definition; operands refer to ids of this program. All definitions of a node have one
+  /// type.
+  void add(NodeId id, graph::Node node);
+  /// One more id, without a definition yet: a value that only some definitions need.
+  NodeId add_node();
+  void add_region(NamedRegion region) { regions_.push_back(std::move(region)); }
+
+  size_t definitions(NodeId id) const { return definitions_[id.value].size(); }
+  size_t choice(NodeId id) const { return choice_[id.value]; }
+  void choose(NodeId id, size_t definition) { choice_[id.value] = definition; }
+
+  size_t size() const override { return definitions_.size(); }
+  const graph::Node& node(NodeId id) const override;
+  std::span<const NodeId> roots() const override { return roots_; }
+  std::span<const NamedRegion> named_regions() const override { return regions_; }
+  size_t variant(NodeId id) const override { return choice_[id.value]; }
+
+ private:
+  std::vector<std::vector<graph::Node>> definitions_;
+  std::vector<size_t> choice_;
+  std::vector<NodeId> roots_;
+  std::vector<NamedRegion> regions_;
+};
+
+/// The best choice and cut found; `program` is left with that choice. The first choice must not be
+/// cyclic.
+CutPlan search_choice(Arena& arena, ChoiceProgram& program, const CutSearchOptions& options = {});
+
+}  // namespace luminal::kernel

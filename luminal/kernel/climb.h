@@ -1,0 +1,20 @@
+// Climbing from one cut to better ones, for the searches of this folder.
+#pragma once
+
+#include "luminal/kernel/cut_search.h"
+
+namespace luminal::kernel {
+
+/// Improves a cut until no move does, and gives its cost.
+double climb(CutCosts& costs, const Program& program, Cut& cut);
+
+/// A cut and what its kernels cost together.
+struct BestCut {
+  Cut cut;
+  double microseconds = 0.0;
+};
+
+/// The best of the climbs from both seeds and from random cuts.
+BestCut best_cut(CutCosts& costs, const Program& program, const CutSearchOptions& options);
+
+}  // namespace luminal::kernel

@@ -21,6 +21,14 @@ bool fits(const Expr& expr, DType dtype) {
          bounds.hi <= Scalar::highest(dtype).as_int64();
 }
 
+/// Axes of reductions around have names of their height, which is larger than any inside.
+void check_no_capture(const BodyNode& child, std::span<const Expr> bound, int height) {
+  for (const Expr& axis : child.free)
+    LUMINAL_CHECK(!is_bound_axis(axis) || bound_height(axis) != height ||
+                      std::find(bound.begin(), bound.end(), axis) != bound.end(),
+                  "axis {} of a reduction around would be captured", axis);
+}
+
 }  // namespace
 
 std::optional<Expr> Arena::as_expression(BodyId id) const {
@@ -103,6 +111,7 @@ BodyId Arena::reduce(Op op, std::vector<Expr> axes, BodyId child) {
       if (value != axis) bindings.push_back({axis, value});
     }
     if (bindings.empty()) break;
+    check_no_capture(node(child), axes, height);
     child = substitute(child, bindings);
     axes = std::move(pieces);
   }

@@ -81,6 +81,17 @@ bool runs_at_least_once(std::span<const Expr> axes) {
                      [](const Expr& axis) { return provably_ge(axis.axis_extent(), 1); });
 }
 
+/// Divides the factors of a sum by whether they use these axes.
+void divide(const Arena& arena, BodyId product, const AxisSet& axes, Fraction& inside,
+            Fraction& outside) {
+  Fraction whole;
+  take_apart(arena, product, axes, whole);
+  for (BodyId factor : whole.factors)
+    (uses(arena, factor, axes) ? inside : outside).factors.push_back(factor);
+  for (BodyId divisor : whole.divisors)
+    (uses(arena, divisor, axes) ? inside : outside).divisors.push_back(divisor);
+}
+
 BodyId factor_out(Arena& arena, BodyId id) {
   const BodyNode node = arena[id];
   const bool summed = node.kind == BodyKind::kReduce && node.op == Op::kSum;
@@ -88,15 +99,50 @@ BodyId factor_out(Arena& arena, BodyId id) {
   if (!summed || !wide || !runs_at_least_once(node.exprs)) return id;
   const AxisSet axes = make_axis_set(node.exprs);
   if (!uses(arena, node.children[0], axes)) return id;
-  Fraction whole, inside, outside;
-  take_apart(arena, node.children[0], axes, whole);
-  for (BodyId factor : whole.factors)
-    (uses(arena, factor, axes) ? inside : outside).factors.push_back(factor);
-  for (BodyId divisor : whole.divisors)
-    (uses(arena, divisor, axes) ? inside : outside).divisors.push_back(divisor);
+  Fraction inside, outside;
+  divide(arena, node.children[0], axes, inside, outside);
   if (outside.factors.empty() && outside.divisors.empty()) return id;
   const BodyId child = product(arena, node.dtype, std::nullopt, inside);
   return product(arena, node.dtype, arena.reduce(Op::kSum, node.exprs, child), outside);
+}
+
+BodyId factor_block(Arena& arena, BodyId id) {
+  const BodyNode node = arena[id];
+  const bool summed = node.kind == BodyKind::kReduce && node.op == Op::kSum;
+  const bool wide = !is_float(node.dtype) || graph::bits(node.dtype) >= 32;
+  // One more level is added: axes of reductions around would be in its way.
+  const bool outermost = std::all_of(node.free.begin(), node.free.end(), is_output_axis);
+  if (!summed || !wide || !outermost) return id;
+  for (size_t split = 1; split < node.exprs.size(); ++split) {
+    const std::vector<Expr> first(node.exprs.begin(),
+                                  node.exprs.begin() + static_cast<std::ptrdiff_t>(split));
+    const std::vector<Expr> last(node.exprs.begin() + static_cast<std::ptrdiff_t>(split),
+                                 node.exprs.end());
+    const AxisSet block = make_axis_set(last);
+    if (!runs_at_least_once(last) || !uses(arena, node.children[0], block)) continue;
+    Fraction inside, outside;
+    divide(arena, node.children[0], block, inside, outside);
+    if (outside.factors.empty() && outside.divisors.empty()) continue;
+    // The inner sum takes the height of this one, the outer sum one more: it needs other names.
+    std::vector<symbolic::Binding> lifted;
+    std::vector<Expr> outer;
+    for (const Expr& axis : first) {
+      outer.push_back(
+          bound_axis(node.height + 1, static_cast<int64_t>(outer.size()), axis.axis_extent()));
+      lifted.push_back({axis, outer.back()});
+    }
+    const auto lift = [&](std::vector<BodyId>& values) {
+      for (BodyId& value : values) value = arena.substitute(value, lifted);
+    };
+    for (Fraction* fraction : {&inside, &outside}) {
+      lift(fraction->factors);
+      lift(fraction->divisors);
+    }
+    const BodyId child = product(arena, node.dtype, std::nullopt, inside);
+    const BodyId inner = arena.reduce(Op::kSum, last, child);
+    return arena.reduce(Op::kSum, outer, product(arena, node.dtype, inner, outside));
+  }
+  return id;
 }
 
 BodyId reduce_broadcast(Arena& arena, BodyId id) {
@@ -165,6 +211,7 @@ Kernel unrolled_at(Arena& arena, const Kernel& kernel, size_t unrolled) {
 constexpr std::array kLaws{
     Law{"factor-invariants", NumericClass::kReassociation, factor_invariants},
     Law{"reduce-broadcasts", NumericClass::kReassociation, reduce_broadcasts},
+    Law{"factor-blocks", NumericClass::kReassociation, factor_blocks},
     Law{"merge-reductions", NumericClass::kReassociation, merge_reductions},
     Law{"unroll-output", NumericClass::kExact, unroll_output},
 };
@@ -177,6 +224,10 @@ std::optional<Kernel> factor_invariants(Arena& arena, const Kernel& kernel) {
   return rewrite_roots(arena, kernel, [&](BodyId id) { return factor_out(arena, id); });
 }
 
+std::optional<Kernel> factor_blocks(Arena& arena, const Kernel& kernel) {
+  return rewrite_roots(arena, kernel, [&](BodyId id) { return factor_block(arena, id); });
+}
+
 std::optional<Kernel> reduce_broadcasts(Arena& arena, const Kernel& kernel) {
   return rewrite_roots(arena, kernel, [&](BodyId id) { return reduce_broadcast(arena, id); });
 }
@@ -187,23 +238,26 @@ std::optional<Kernel> merge_reductions(Arena& arena, const Kernel& kernel) {
 
 std::optional<Kernel> unroll_output(Arena& arena, const Kernel& kernel) {
   const size_t before = count_reductions(arena, kernel);
-  if (before == 0) return std::nullopt;
-  for (size_t k = 0; k < kernel.axes.size(); ++k) {
+  std::optional<Kernel> best;
+  double least = 1.0;  // the share of the sums that is left
+  for (size_t k = 0; k < kernel.axes.size() && before > 0; ++k) {
     const std::optional<int64_t> extent = kernel.axes[k].axis_extent().constant_value();
     if (!extent || *extent < 2 || *extent > 4) continue;
     // Only where reductions tell points apart: a plain batch axis is no reason to unroll.
-    bool shared = false;
-    const Kernel candidate = unrolled_at(arena, kernel, k);
-    const size_t after = count_reductions(arena, candidate);
-    shared = after < before * static_cast<size_t>(*extent);
     bool varies = false;
     for (const Root& root : kernel.roots)
-      for (BodyId id : arena.reachable(std::vector{root.value}))
+      for (BodyId id : arena.reachable(std::span(&root.value, 1)))
         varies = varies ||
                  (arena[id].kind == BodyKind::kReduce && contains(arena[id].free, kernel.axes[k]));
-    if (shared && varies) return candidate;
+    if (!varies) continue;
+    Kernel candidate = unrolled_at(arena, kernel, k);
+    const double left = static_cast<double>(count_reductions(arena, candidate)) /
+                        (static_cast<double>(before) * static_cast<double>(*extent));
+    if (left >= least) continue;
+    least = left;
+    best = std::move(candidate);
   }
-  return std::nullopt;
+  return best;
 }
 
 }  // namespace luminal::kernel

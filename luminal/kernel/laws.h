@@ -34,6 +34,10 @@ std::span<const Law> all_laws();
 /// an integer division.
 std::optional<Kernel> factor_invariants(Arena& arena, const Kernel& kernel);
 
+/// sum_a sum_b (f * c) -> sum_a (c * sum_b f), where c uses some of the summed axes, but none of
+/// the last ones (the scale of a block of quantised numbers). For reductions over output axes only.
+std::optional<Kernel> factor_blocks(Arena& arena, const Kernel& kernel);
+
 /// sum_r c -> n * c and max_r c -> c for an axis that c does not use, where n >= 1 is proved.
 std::optional<Kernel> reduce_broadcasts(Arena& arena, const Kernel& kernel);
 

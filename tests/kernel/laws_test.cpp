@@ -136,6 +136,22 @@ TEST(FactorLaw, IntegersAreFactoredThroughProductsButNotThroughDivisions) {
   expect_every_way_right(sample, {});
 }
 
+TEST(BlockLaw, TheScaleOfABlockLeavesItsSum) {
+  Graph g;
+  Tensor x = g.input("x", {64});
+  Tensor q = g.input("q", {3, 4, 16}, i8), scale = g.input("scale", {3, 4});
+  Tensor weight = merge_dims(cast(q, f32) * unsqueeze(scale, 2), 1, 2);
+  const graph::Graph ir = graph_of({matmul(weight, x)});
+  Arena arena;
+  const auto after = factor_blocks(arena, whole(arena, ir));
+  ASSERT_TRUE(after.has_value());
+  EXPECT_EQ(to_string(arena, *after),
+            "s1 = sum r1<16: (f32(t1[i0, r2, r1]) * t0[r1 + 16*r2])\n"
+            "s2 = sum r2<4: (t2[i0, r2] * s1)\n"
+            "t7[i0] = s2\n");
+  expect_every_way_right(models::sample_of(ir, 5), {1e-3, 1e-3});
+}
+
 TEST(BroadcastLaw, ASumOfOneValueIsAProductWhereItRunsAtAll) {
   Graph g;
   const Dim some = g.dim("some", 1, 9), maybe = g.dim("maybe", 0, 9);
@@ -160,11 +176,18 @@ TEST(BroadcastLaw, ASumOfOneValueIsAProductWhereItRunsAtAll) {
 TEST(UnrollLaw, TheHalvesOfARotaryEmbeddingShareTheirSums) {
   Graph g;
   Tensor x = g.input("x", {1, 8});
-  Tensor w = g.input("w", {8, 8});
-  Tensor q = split_dims(matmul(x, transpose(w)), -1, {2, 4});
+  Tensor w = g.input("w", {32, 8});
+  Tensor q = split_dims(matmul(x, transpose(w)), -1, {2, 16});
   const graph::Graph ir = graph_of({rope(transpose(q, 0, 1), arange(g, 1))});
-  const test::Sample sample = models::sample_of(ir, 9);
-  expect_every_way_right(sample, {1e-5, 1e-4});
+  Arena arena;
+  const Kernel before = whole(arena, ir);
+  const auto after = unroll_output(arena, before);
+  ASSERT_TRUE(after.has_value());
+  EXPECT_EQ(after->axes.size() + 1, before.axes.size());
+  ASSERT_EQ(after->roots.size(), 2U);
+  // Two sums serve both halves; apart they would be four.
+  EXPECT_EQ(build_nest(arena, *after).accumulators.size(), 2U);
+  expect_every_way_right(models::sample_of(ir, 9), {1e-5, 1e-4});
 }
 
 TEST(MergeLaw, ASumOfSumsIsOneSum) {

@@ -185,6 +185,12 @@ void ElementCode::store_packed(Value* value, Value* base, Value* position, const
 }
 
 Value* ElementCode::widen(DType dtype, Value* bits) {
+  Value* result = widened_value(dtype, bits);
+  widened_.insert({result, {dtype, bits}});
+  return result;
+}
+
+Value* ElementCode::widened_value(DType dtype, Value* bits) {
   const Format format = format_of(dtype);
   llvm::Type* floats = type_like(bits, builder_.f32());
   if (dtype == DType::kF16 && builder_.target().has(runtime::CpuFeature::kF16c))
@@ -211,7 +217,22 @@ Value* ElementCode::widen(DType dtype, Value* bits) {
   return ir_.CreateBitCast(ir_.CreateOr(result, sign), floats);
 }
 
+/// Upper halves of floats, rounded; infinity comes out of a carry by itself.
+Value* ElementCode::narrow_to_bf16(Value* value) {
+  Value* bits = ir_.CreateBitCast(value, type_like(value, builder_.i32()));
+  Value* odd = ir_.CreateAnd(ir_.CreateLShr(bits, constant(bits, 16)), constant(bits, 1));
+  Value* rounded = ir_.CreateAdd(ir_.CreateAdd(bits, constant(bits, 0x7fff)), odd);
+  Value* quiet = ir_.CreateOr(bits, constant(bits, 0x400000));
+  rounded = ir_.CreateSelect(ir_.CreateFCmpUNO(value, value), quiet, rounded);
+  return ir_.CreateTrunc(ir_.CreateLShr(rounded, constant(bits, 16)),
+                         type_like(value, builder_.i16()));
+}
+
 Value* ElementCode::narrow(DType dtype, Value* value) {
+  // What was only moved keeps its bits.
+  const auto known = widened_.find(value);
+  if (known != widened_.end() && known->second.first == dtype) return known->second.second;
+  if (dtype == DType::kBF16) return narrow_to_bf16(value);
   const Format format = format_of(dtype);
   llvm::Type* target = type_like(value, memory_element(dtype));
   if (dtype == DType::kF16 && builder_.target().has(runtime::CpuFeature::kF16c))

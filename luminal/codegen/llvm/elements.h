@@ -4,6 +4,10 @@
 // 8 bits, and bool is one bit per lane.
 #pragma once
 
+#include <llvm/ADT/DenseMap.h>
+
+#include <utility>
+
 #include "luminal/codegen/llvm/vector_builder.h"
 #include "luminal/graph/dtype.h"
 #include "luminal/graph/scalar.h"
@@ -63,8 +67,13 @@ class ElementCode {
   llvm::Value* round_to_odd(llvm::Value* wide);
   llvm::Value* constant(llvm::Value* like, int64_t value);
 
+  llvm::Value* widened_value(graph::DType dtype, llvm::Value* bits);
+  llvm::Value* narrow_to_bf16(llvm::Value* value);
+
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
+  // Where widened values came from.
+  llvm::DenseMap<llvm::Value*, std::pair<graph::DType, llvm::Value*>> widened_;
 };
 
 }  // namespace luminal::codegen

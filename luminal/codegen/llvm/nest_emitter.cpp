@@ -73,7 +73,10 @@ void NestEmitter::emit_items() {
       Value* begin = ir_.CreateMul(axes_[loop.axes.back().axis_id()], builder_.index(*block));
       Value* end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
                                              ir_.CreateAdd(begin, builder_.index(*block)), last);
-      emit_lanes(loop, begin, end);
+      if (plan_.is_interchanged(loop))
+        emit_interchanged(loop, begin, end);
+      else
+        emit_lanes(loop, begin, end);
     } else {
       emit_body(loop);
     }
@@ -242,6 +245,102 @@ void NestEmitter::emit_lanes(const Statement& loop, Value* begin, Value* end) {
     total = ops_.horizontal(accumulator.op, accumulator.dtype, total);
     sums_[carried[i]].value = ops_.combine(accumulator.op, accumulator.dtype, before[i], total);
   }
+}
+
+/// The lanes of an axis from begin to end, masked at the end.
+void NestEmitter::for_each_vector(const Expr& axis, Value* begin, Value* end,
+                                  llvm::function_ref<void()> body) {
+  const int lanes = plan_.lanes();
+  lane_axis_ = axis;
+  const auto turn = [&](Value* position, Value* mask) {
+    axes_[axis.axis_id()] = position;
+    mask_ = mask;
+    known_.emplace_back();
+    body();
+    known_.pop_back();
+    mask_ = nullptr;
+  };
+  Value* whole = ir_.CreateMul(ir_.CreateSDiv(ir_.CreateSub(end, begin), builder_.index(lanes)),
+                               builder_.index(lanes));
+  Value* masked_from = ir_.CreateAdd(begin, whole);
+  builder_.loop(begin, masked_from, builder_.index(lanes),
+                [&](Value* position) { turn(position, nullptr); });
+  builder_.if_then(ir_.CreateICmpSLT(masked_from, end), [&] {
+    turn(masked_from, builder_.lanes_below(ir_.CreateSub(end, masked_from), lanes));
+  });
+  lane_axis_.reset();
+}
+
+/// Where the current lanes of an interchanged sum lie.
+Value* NestEmitter::interchanged_sum(size_t number, Value* begin) {
+  Expr offset = plan_.interchanged_offset();
+  for (size_t i = 0; i < number; ++i)
+    offset = offset +
+             ceil_div(Expr(kInterchangedBlock *
+                           graph::bits(stored_dtype(nest_.accumulators[i].dtype)) / 8),
+                      64) *
+                 64 +
+             64;
+  Value* lane = ir_.CreateSub(axes_.at(lane_axis_->axis_id()), begin);
+  const int bytes = graph::bits(stored_dtype(nest_.accumulators[number].dtype)) / 8;
+  return builder_.offset(builder_.offset(entry_.scratch, index_.emit(offset)),
+                         ir_.CreateMul(lane, builder_.index(bytes)));
+}
+
+/// One reduction for a block of lanes, row by row: several rows at a time are added to sums that
+/// stay in the nearest cache.
+void NestEmitter::emit_interchanged(const Statement& loop, Value* begin, Value* end) {
+  constexpr int kRowsAtOnce = 4;
+  const Expr axis = loop.axes.back();
+  const auto inner = std::find_if(loop.body.begin(), loop.body.end(), [](const Statement& each) {
+    return each.kind == StatementKind::kLoop;
+  });
+  const int lanes = plan_.lanes();
+  const auto stored = [&](size_t number) { return stored_dtype(nest_.accumulators[number].dtype); };
+  std::vector<size_t> numbers;
+  for (const Statement& each : loop.body)
+    if (each.kind == StatementKind::kReset) numbers.push_back(each.accumulator);
+  for_each_vector(axis, begin, end, [&] {
+    for (const size_t number : numbers)
+      code_.store(
+          stored(number),
+          ops_.identity(nest_.accumulators[number].op, nest_.accumulators[number].dtype, lanes),
+          interchanged_sum(number, begin), builder_.index(0), {.mask = mask_});
+  });
+  const auto rows = [&](Value* first, int count) {
+    for_each_vector(axis, begin, end, [&] {
+      for (const size_t number : numbers)
+        sums_[number].value = code_.load(stored(number), interchanged_sum(number, begin),
+                                         builder_.index(0), lanes, {.mask = mask_});
+      for (int row = 0; row < count; ++row) {
+        axes_[inner->axes.back().axis_id()] = ir_.CreateAdd(first, builder_.index(row));
+        emit_block(inner->body);
+      }
+      for (const size_t number : numbers)
+        code_.store(stored(number), sums_[number].value, interchanged_sum(number, begin),
+                    builder_.index(0), {.mask = mask_});
+    });
+  };
+  const auto reduce = [&](const auto& self, size_t depth) -> void {
+    Value* extent = index_.emit(inner->axes[depth].axis_extent());
+    if (depth + 1 < inner->axes.size())
+      return builder_.loop(builder_.index(0), extent, builder_.index(1), [&](Value* position) {
+        axes_[inner->axes[depth].axis_id()] = position;
+        self(self, depth + 1);
+      });
+    Value* rest = ir_.CreateSRem(extent, builder_.index(kRowsAtOnce));
+    Value* whole = ir_.CreateSub(extent, rest);
+    builder_.loop(builder_.index(0), whole, builder_.index(kRowsAtOnce),
+                  [&](Value* first) { rows(first, kRowsAtOnce); });
+    builder_.loop(whole, extent, builder_.index(1), [&](Value* first) { rows(first, 1); });
+  };
+  reduce(reduce, 0);
+  for_each_vector(axis, begin, end, [&] {
+    for (const size_t number : numbers)
+      sums_[number].value = code_.load(stored(number), interchanged_sum(number, begin),
+                                       builder_.index(0), lanes, {.mask = mask_});
+    for (auto after = inner + 1; after != loop.body.end(); ++after) emit_statement(*after);
+  });
 }
 
 void NestEmitter::reset(size_t number) {

@@ -39,6 +39,10 @@ class NestEmitter {
   void emit_loop(const kernel::Statement& loop, size_t depth);
   void emit_body(const kernel::Statement& loop);
   void emit_lanes(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
+  void emit_interchanged(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
+  void for_each_vector(const symbolic::Expr& axis, llvm::Value* begin, llvm::Value* end,
+                       llvm::function_ref<void()> body);
+  llvm::Value* interchanged_sum(size_t number, llvm::Value* begin);
   void reset(size_t number);
   void accumulate(const kernel::Statement& statement);
   void online_step(const kernel::Statement& statement);

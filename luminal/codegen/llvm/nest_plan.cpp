@@ -137,7 +137,23 @@ void NestPlan::place_scratch() {
     accumulator_offsets_.push_back(
         accumulator.vector_axes.empty() ? Expr(0) : place(elements, accumulator.dtype));
   }
+  interchanged_offset_ = end;
+  if (parallel_loop() != nullptr && is_interchanged(*parallel_loop()))
+    for (const kernel::Accumulator& accumulator : nest_.accumulators)
+      place(kInterchangedBlock, accumulator.dtype);
   scratch_bytes_ = end;
+}
+
+bool NestPlan::is_interchanged(const Statement& loop) const {
+  if (!has_inner_loops(loop) || !is_vectorised(loop) || nest_.accumulators.empty()) return false;
+  int loops = 0;
+  for (const Statement& statement : loop.body) {
+    if (statement.kind == StatementKind::kLet && loops == 0) return false;
+    if (statement.kind != StatementKind::kLoop) continue;
+    ++loops;
+    if (statement.online || has_inner_loops(statement)) return false;
+  }
+  return loops == 1 && &loop == parallel_loop();
 }
 
 int NestPlan::contiguous_loads(const Statement& loop, const Expr& axis) const {
@@ -194,7 +210,9 @@ std::optional<int64_t> NestPlan::block() const {
   const Statement* loop = parallel_loop();
   if (loop == nullptr || !is_vectorised(*loop)) return std::nullopt;
   const int64_t unit = int64_t{lanes_} * unroll();
-  const int64_t wanted = has_inner_loops(*loop) ? unit : options_.block;
+  const int64_t wanted = is_interchanged(*loop)   ? kInterchangedBlock
+                         : has_inner_loops(*loop) ? unit
+                                                  : options_.block;
   return (wanted + unit - 1) / unit * unit;
 }
 

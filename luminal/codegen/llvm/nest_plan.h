@@ -22,6 +22,9 @@ struct Stride {
 /// The stride along an axis; nothing if the position is not linear in it.
 std::optional<Stride> stride_along(const symbolic::Expr& position, const symbolic::Expr& axis);
 
+/// Elements of a block whose sums are kept in scratch: some pages of the nearest cache.
+inline constexpr int64_t kInterchangedBlock = 2048;
+
 /// How a value is kept in scratch: narrow floats as f32.
 graph::DType stored_dtype(graph::DType dtype);
 
@@ -45,10 +48,16 @@ class NestPlan {
   const symbolic::Expr& accumulator_offset(size_t accumulator) const {
     return accumulator_offsets_[accumulator];
   }
+  /// Where the sums of an interchanged loop lie.
+  const symbolic::Expr& interchanged_offset() const { return interchanged_offset_; }
   const symbolic::Expr& scratch_bytes() const { return scratch_bytes_; }
 
   /// Whether the last axis of a loop is spread over the lanes, if none is around it.
   bool is_vectorised(const kernel::Statement& loop) const;
+
+  /// Whether a vectorised loop holds one plain reduction that is better run row by row, with a sum
+  /// per lane of the whole block in scratch: memory is then read in long runs.
+  bool is_interchanged(const kernel::Statement& loop) const;
 
   /// The loop whose iterations are dealt out: the last of the body, if they are independent.
   const kernel::Statement* parallel_loop() const;
@@ -83,6 +92,7 @@ class NestPlan {
   int lanes_ = 1;
   std::vector<symbolic::Expr> row_offsets_;
   std::vector<symbolic::Expr> accumulator_offsets_;
+  symbolic::Expr interchanged_offset_;
   symbolic::Expr scratch_bytes_;
 };
 

@@ -106,8 +106,7 @@ Value* VectorMath::nearest(Value* x, Value** as_integer) {
 
 /// x * 2^n for x near 1 and |n| below 300, n an integral float, in one rounding.
 Value* VectorMath::scale_by_power(Value* x, Value* exponent) {
-  const int lanes = VectorBuilder::lanes_of(x);
-  if (lanes == 16 && builder_.target().has(runtime::CpuFeature::kAvx512f)) {
+  if (has_scalef(x)) {
     return builder_.call_intrinsic(
         llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
         {x, exponent, number(x, 0), ir_.getInt16(0xffff), ir_.getInt32(4)});
@@ -124,7 +123,19 @@ Value* VectorMath::scale_by_power(Value* x, Value* exponent) {
   return ir_.CreateFMul(ir_.CreateFMul(x, power_of_two(half)), power_of_two(rest));
 }
 
+bool VectorMath::has_scalef(Value* x) const {
+  return VectorBuilder::lanes_of(x) == 16 && builder_.target().has(runtime::CpuFeature::kAvx512f);
+}
+
 Value* VectorMath::exp2_of(Value* x) {
+  if (has_scalef(x)) {
+    // The instruction takes any exponent, and makes 0 and infinity of infinite ones.
+    Value* whole = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, x);
+    Value* rest = ir_.CreateFSub(x, whole);
+    return scale_by_power(
+        accuracy_ == MathAccuracy::kFull ? polynomial(rest, kExp2) : polynomial(rest, kExp2Bf16),
+        whole);
+  }
   // Results are 0 below -150 and infinite above 128.
   Value* bounded = clamp(x, -160, 140);
   Value* n = nearest(bounded, nullptr);
@@ -138,7 +149,9 @@ Value* VectorMath::exp2(Value* x) { return calls_library(x) ? library("exp2", {x
 Value* VectorMath::exp(Value* x) {
   if (calls_library(x)) return library("exp", {x});
   Value* bounded = clamp(x, -110, 96);
-  Value* n = nearest(ir_.CreateFMul(bounded, number(x, std::numbers::log2e)), nullptr);
+  Value* scaled = ir_.CreateFMul(bounded, number(x, std::numbers::log2e));
+  Value* n = has_scalef(x) ? ir_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, scaled)
+                           : nearest(scaled, nullptr);
   Value* r = builder_.mul_add(n, number(x, -kLn2High), bounded);
   r = builder_.mul_add(n, number(x, -kLn2Low), r);
   Value* p = accuracy_ == MathAccuracy::kFull ? polynomial(r, kExp) : polynomial(r, kExpBf16);

@@ -64,6 +64,7 @@ class VectorMath {
   llvm::Value* sine(llvm::Value* x, bool cosine);
   llvm::Value* power(llvm::Value* x, llvm::Value* y);
   bool calls_library(llvm::Value* x) const;
+  bool has_scalef(llvm::Value* x) const;
   llvm::Value* library(const char* function, llvm::ArrayRef<llvm::Value*> arguments);
 
   VectorBuilder& builder_;

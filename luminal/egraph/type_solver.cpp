@@ -65,25 +65,30 @@ bool TypeSolver::possible(const TypedExpr& node, const Signature& signature) con
   return true;
 }
 
-bool TypeSolver::accepts(const Primitive& primitive, const std::vector<SortId>& inputs,
-                         SortId output) const {
+std::optional<std::vector<SortId>> TypeSolver::completed(const Primitive& primitive,
+                                                         const std::vector<SortId>& inputs,
+                                                         SortId output) const {
   using Shape = Signature::Shape;
   const Signature& signature = primitive.signature;
-  switch (signature.shape) {
-    case Shape::kFixed:
-      return signature.inputs == inputs && signature.output == output;
-    case Shape::kVariadic:
-      return signature.output == output &&
-             std::all_of(inputs.begin(), inputs.end(),
-                         [&](SortId sort) { return sort == signature.inputs[0]; });
-    case Shape::kSame:
-      return inputs.size() == signature.count && !inputs.empty() &&
-             std::all_of(inputs.begin(), inputs.end(),
-                         [&](SortId sort) { return sort == inputs[0]; }) &&
-             output == (signature.output == kNone ? inputs[0] : signature.output);
-    default:
-      return false;
+  std::vector<SortId> wanted;
+  SortId result = signature.output;
+  if (signature.shape == Shape::kFixed) {
+    wanted = signature.inputs;
+  } else if (signature.shape == Shape::kVariadic) {
+    wanted.assign(inputs.size(), signature.inputs[0]);
+  } else if (signature.shape == Shape::kSame) {
+    if (result == kNone) result = output;
+    SortId common = signature.output == kNone ? output : kNone;
+    for (const SortId sort : inputs)
+      if (common == kNone) common = sort;
+    wanted.assign(signature.count, common);
+  } else {
+    return std::nullopt;
   }
+  if (result != output || wanted.size() != inputs.size()) return std::nullopt;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] != kNone && inputs[i] != wanted[i]) return std::nullopt;
+  return wanted;
 }
 
 TypeSolver::NamedTarget TypeSolver::named_target(const TypedExpr& node, SortId fn) const {
@@ -117,11 +122,16 @@ TypeSolver::NamedTarget TypeSolver::named_target(const TypedExpr& node, SortId f
   for (size_t i = 0; i < partial; ++i) inputs.push_back(types_[node.args[i + 1].type_variable]);
   inputs.insert(inputs.end(), arrow.begin(), arrow.end() - 1);
   for (uint32_t id : db_.primitives.overloads(name)) {
-    if (!accepts(db_.primitives[id], inputs, arrow.back())) continue;
-    target.primitive = id;
-    target.inputs = inputs;
-    result.found = true;
-    break;
+    const auto all = completed(db_.primitives[id], inputs, arrow.back());
+    if (!all) continue;
+    if (!result.found) {
+      target.primitive = id;
+      target.inputs = *all;
+      result.found = true;
+    }
+    // Several overloads may fit while the sort of an argument is open: it stays open then.
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (target.inputs[i] != (*all)[i]) target.inputs[i] = kNone;
   }
   return result;
 }
@@ -143,7 +153,8 @@ bool TypeSolver::apply_signature(TypedExpr& node, const Signature& signature) {
   if (signature.shape == Shape::kMakeFn) {
     const NamedTarget named = named_target(node, signature.output);
     for (size_t i = 1; named.found && i < node.args.size(); ++i)
-      changed |= assign(node.args[i].type_variable, named.target.inputs[i - 1]);
+      if (const SortId sort = named.target.inputs[i - 1]; sort != kNone)
+        changed |= assign(node.args[i].type_variable, sort);
     return changed;
   }
   const size_t period = signature.inputs.size();

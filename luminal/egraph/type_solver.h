@@ -54,7 +54,11 @@ class TypeSolver {
   bool possible(const TypedExpr& node, const Signature& signature) const;
   bool possible_same(const TypedExpr& node, const Signature& signature) const;
   NamedTarget named_target(const TypedExpr& node, SortId fn) const;
-  bool accepts(const Primitive& primitive, const std::vector<SortId>& inputs, SortId output) const;
+  /// The sorts of all inputs with which a primitive takes `inputs`, where kNone stands for a sort
+  /// that is not known yet; nullopt if it does not take them.
+  std::optional<std::vector<SortId>> completed(const Primitive& primitive,
+                                               const std::vector<SortId>& inputs,
+                                               SortId output) const;
 
   bool step(Call& call);
   bool apply(Call& call, const Alternative& alternative);

@@ -20,7 +20,8 @@ using luminal::egraph::ProgramError;
 
 constexpr const char* kUsage =
     "usage: luminal-egg [--costs] [--stats] [-j N] [FILE...]\n"
-    "  Runs egglog programs; without a file, reads commands from the prompt.\n"
+    "  Runs egglog programs, one after the other on the same e-graph, up to the first that fails;\n"
+    "  without a file, reads commands from the prompt.\n"
     "  --costs   print (extraction-costs N) in place of each extracted term\n"
     "  --stats   print the profile at the end\n"
     "  -j N      match rules with N threads\n";
@@ -65,21 +66,19 @@ std::string message_of(const luminal::Error& error) {
   return program != nullptr ? program->text() : error.what();
 }
 
-bool run_text(const std::string& text, const std::string& name, const Arguments& arguments) {
-  EGraph egraph(arguments.options);
-  bool good = true;
+/// Runs a program and prints what it says; false if it failed.
+bool run_text(EGraph& egraph, const std::string& text, const std::string& name) {
   try {
-    std::cout << egraph.run_program(text, name);
+    std::cout << egraph.run_program(text, name) << std::flush;
+    return true;
   } catch (const luminal::Error& error) {
     std::cout << egraph.output_before_error() << std::flush;
     std::cerr << "[ERROR] " << message_of(error) << "\n";
-    good = false;
+    return false;
   }
-  if (arguments.stats) std::cout << luminal::egraph::profile_text(egraph.database());
-  return good;
 }
 
-bool run_file(const std::string& path, const Arguments& arguments) {
+bool run_file(EGraph& egraph, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     std::cerr << "luminal-egg: cannot read " << path << "\n";
@@ -87,7 +86,14 @@ bool run_file(const std::string& path, const Arguments& arguments) {
   }
   std::ostringstream text;
   text << in.rdbuf();
-  return run_text(text.str(), path, arguments);
+  return run_text(egraph, text.str(), path);
+}
+
+/// A later file may use what an earlier one declared, as in the original.
+bool run_files(EGraph& egraph, const std::vector<std::string>& files) {
+  for (const std::string& file : files)
+    if (!run_file(egraph, file)) return false;
+  return true;
 }
 
 /// Open parentheses of a text, so that the prompt knows when a command is complete. Strings and
@@ -113,29 +119,21 @@ int open_parentheses(const std::string& text) {
   return in_string ? depth + 1 : depth;
 }
 
-bool run_prompt(const Arguments& arguments) {
+bool run_prompt(EGraph& egraph) {
   if (isatty(STDIN_FILENO) == 0) {  // a program through a pipe: no prompt
     std::ostringstream text;
     text << std::cin.rdbuf();
-    return run_text(text.str(), "<stdin>", arguments);
+    return run_text(egraph, text.str(), "<stdin>");
   }
-  EGraph egraph(arguments.options);
   std::string pending, line;
   bool good = true;
-  for (;;) {
+  for (bool more = true; more;) {
     std::cout << (pending.empty() ? "> " : "| ") << std::flush;
-    const bool more = static_cast<bool>(std::getline(std::cin, line));
+    more = static_cast<bool>(std::getline(std::cin, line));
     if (more) pending += line + "\n";
     if (more && open_parentheses(pending) > 0) continue;
-    try {
-      std::cout << egraph.run_program(pending, "<prompt>");
-    } catch (const luminal::Error& error) {
-      std::cout << egraph.output_before_error() << std::flush;
-      std::cerr << "[ERROR] " << message_of(error) << "\n";
-      good = false;
-    }
+    good &= run_text(egraph, pending, "<prompt>");
     pending.clear();
-    if (!more) break;
   }
   std::cout << "\n";
   return good;
@@ -155,9 +153,10 @@ int main(int argc, char** argv) {
       std::cout << kUsage;
       return 0;
     }
-    if (arguments.files.empty()) return run_prompt(arguments) ? 0 : 1;
-    bool good = true;
-    for (const std::string& file : arguments.files) good &= run_file(file, arguments);
+    EGraph egraph(arguments.options);
+    const bool good =
+        arguments.files.empty() ? run_prompt(egraph) : run_files(egraph, arguments.files);
+    if (arguments.stats) std::cout << luminal::egraph::profile_text(egraph.database());
     return good ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";

@@ -45,6 +45,11 @@ Action unite(Expr a, Expr b) {
 Action erase(Expr call) { return make_action(Action::Kind::kDelete, std::move(call)); }
 Action subsume(Expr call) { return make_action(Action::Kind::kSubsume, std::move(call)); }
 Action insert(Expr call) { return make_action(Action::Kind::kExpr, std::move(call)); }
+Action panic(std::string message) {
+  Action action = make_action(Action::Kind::kPanic, {});
+  action.text = std::move(message);
+  return action;
+}
 
 Schedule run(std::string ruleset, std::vector<Fact> until) {
   Schedule schedule = make_schedule(Schedule::Kind::kRun, {});
@@ -164,6 +169,15 @@ SortRef Builder::declare_host(std::string name, std::shared_ptr<HostSortBase> ho
   db.claim_name({}, name, NameKind::kSort);
   const SortId id = db.sorts.add({name, SortKind::kHost, {}, false, std::move(host)});
   return {id, std::move(name)};
+}
+
+const Builder::DeclaredHost& Builder::declared_host(std::type_index type) const {
+  const auto found = hosts_.find(type);
+  if (found == hosts_.end())
+    throw UserError("egraph",
+                    "type {} is no host sort of this builder: call host_sort for it first",
+                    type.name());
+  return found->second;
 }
 
 Expr Builder::host_constant(SortId sort, Value value) {

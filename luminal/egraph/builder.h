@@ -59,6 +59,8 @@ Action unite(Expr a, Expr b);
 Action erase(Expr call);
 Action subsume(Expr call);
 Action insert(Expr call);
+/// Stops the run with an error.
+Action panic(std::string message);
 /// Schedules.
 Schedule run(std::string ruleset = "", std::vector<Fact> until = {});
 Schedule saturate(std::vector<Schedule> steps);
@@ -118,12 +120,12 @@ class Builder {
   /// The interner of a host sort.
   template <typename T>
   HostSort<T>& host() {
-    return static_cast<HostSort<T>&>(*hosts_.at(std::type_index(typeid(T))).second);
+    return static_cast<HostSort<T>&>(*declared_host(typeid(T)).second);
   }
   /// An expression that stands for a host value, in patterns and in actions.
   template <typename T>
   Expr constant(const T& value) {
-    const SortId sort = hosts_.at(std::type_index(typeid(T))).first;
+    const SortId sort = declared_host(typeid(T)).first;
     return host_constant(sort, host<T>().intern(value));
   }
 
@@ -173,7 +175,7 @@ class Builder {
     } else if constexpr (std::is_same_v<T, std::string>) {
       return string();
     } else {
-      const SortId id = hosts_.at(std::type_index(typeid(T))).first;
+      const SortId id = declared_host(typeid(T)).first;
       return {id, egraph_.database().sorts.name(id)};
     }
   }
@@ -189,8 +191,7 @@ class Builder {
     } else if constexpr (std::is_same_v<T, std::string>) {
       return [](Evaluator& eval, Value value) { return eval.values.string(value); };
     } else {
-      auto host =
-          std::static_pointer_cast<HostSort<T>>(hosts_.at(std::type_index(typeid(T))).second);
+      auto host = std::static_pointer_cast<HostSort<T>>(declared_host(typeid(T)).second);
       return [host](Evaluator&, Value value) { return host->get(value); };
     }
   }
@@ -206,8 +207,7 @@ class Builder {
     } else if constexpr (std::is_same_v<T, std::string>) {
       return [](Evaluator& eval, const T& value) { return eval.values.from_string(value); };
     } else {
-      auto host =
-          std::static_pointer_cast<HostSort<T>>(hosts_.at(std::type_index(typeid(T))).second);
+      auto host = std::static_pointer_cast<HostSort<T>>(declared_host(typeid(T)).second);
       return [host](Evaluator&, const T& value) { return host->intern(value); };
     }
   }
@@ -226,12 +226,15 @@ class Builder {
     };
   }
 
+  using DeclaredHost = std::pair<SortId, std::shared_ptr<HostSortBase>>;
   SortRef declare_host(std::string name, std::shared_ptr<HostSortBase> host);
+  /// The host sort of a C++ type. Throws UserError if host_sort was not called for it.
+  const DeclaredHost& declared_host(std::type_index type) const;
   Expr host_constant(SortId sort, Value value);
   Callable declare(FunctionDecl decl);
 
   EGraph& egraph_;
-  std::unordered_map<std::type_index, std::pair<SortId, std::shared_ptr<HostSortBase>>> hosts_;
+  std::unordered_map<std::type_index, DeclaredHost> hosts_;
 };
 
 /// Adds many terms at once: rows are staged and written together by commit.

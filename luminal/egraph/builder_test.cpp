@@ -113,6 +113,31 @@ TEST(HostSorts, CarryValuesThroughRules) {
   EXPECT_NE(egraph.run_program("(print-function shape)").find("2x2"), std::string::npos);
 }
 
+TEST(HostSorts, ATypeThatWasNotDeclaredIsNamedInTheError) {
+  EGraph egraph;
+  Builder b(egraph);
+  try {
+    b.constant(Shape{1, 2});
+    FAIL() << "a host type was used before its sort";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("call host_sort for it first"), std::string::npos);
+  }
+}
+
+TEST(Builder, PanicStopsARunWithItsMessage) {
+  EGraph egraph;
+  Builder b(egraph);
+  const Callable seen = b.relation("seen", {Builder::i64()});
+  b.rule({holds(seen(var("x")))}, {panic("seen one")});
+  egraph.evaluate(seen(1));
+  try {
+    egraph.run(run());
+    FAIL() << "the panic was not raised";
+  } catch (const ProgramError& error) {
+    EXPECT_EQ(error.text(), "Panic: seen one");
+  }
+}
+
 TEST(HostSorts, InternEqualValuesOnce) {
   HostSort<Shape> shapes;
   EXPECT_EQ(shapes.intern({1, 2}), shapes.intern({1, 2}));

@@ -5,6 +5,7 @@
 
 #include "luminal/kernel/climb.h"
 #include "luminal/kernel/contraction.h"
+#include "luminal/kernel/store_through.h"
 #include "luminal/support/check.h"
 
 namespace luminal::kernel {
@@ -21,28 +22,39 @@ bool has_contraction(Arena& arena, const Kernel& kernel) {
   return false;
 }
 
-void group_launches(Arena& arena, const Program& program, CutPlan& plan) {
-  std::map<NodeId, size_t> depth;  // longest chain of kernels before it
-  std::map<NodeId, size_t> kernel_of;
-  std::vector<size_t> level(plan.kernels.size());
-  std::vector<bool> contraction(plan.kernels.size());
-  for (size_t k = 0; k < plan.kernels.size(); ++k) kernel_of[plan.kernels[k].node] = k;
-  const std::vector<NodeId> order = *topological_order(program);
-  for (NodeId id : order) {
-    if (!plan.cut.contains(id)) continue;
-    const auto found = kernel_of.find(id);
-    size_t deepest = 0;
-    if (found != kernel_of.end()) {
-      for (NodeId read : plan.kernels[found->second].reads)
-        deepest = std::max(deepest, depth[read] + 1);
-      level[found->second] = deepest;
-      contraction[found->second] = has_contraction(arena, plan.kernels[found->second].kernel);
-    } else {
-      for (const Edge& edge : program.node(id).operands)
-        deepest = std::max(deepest, depth[edge.node] + 1);
+/// How many kernels and opaque nodes stand one after the other before each kernel.
+class Depths {
+ public:
+  Depths(const Program& program, const CutPlan& plan) : program_(program) {
+    for (const PlannedKernel& kernel : plan.kernels) {  // in an order in which they can run
+      size_t deepest = 0;
+      for (NodeId read : kernel.reads) deepest = std::max(deepest, of(read) + 1);
+      for (NodeId id : kernel.nodes) depths_[id] = deepest;
+      levels_.push_back(deepest);
     }
-    depth[id] = deepest;
   }
+  size_t level(size_t kernel) const { return levels_[kernel]; }
+
+ private:
+  size_t of(NodeId id) {
+    if (const auto found = depths_.find(id); found != depths_.end()) return found->second;
+    size_t deepest = 0;
+    for (const Edge& edge : program_.node(id).operands)
+      deepest = std::max(deepest, of(edge.node) + 1);
+    depths_[id] = deepest;
+    return deepest;
+  }
+
+  const Program& program_;
+  std::map<NodeId, size_t> depths_;
+  std::vector<size_t> levels_;
+};
+
+void group_launches(Arena& arena, const Program& program, CutPlan& plan) {
+  const Depths depths(program, plan);
+  std::vector<bool> contraction;
+  for (const PlannedKernel& kernel : plan.kernels)
+    contraction.push_back(has_contraction(arena, kernel.kernel));
   const auto common = [&](size_t a, size_t b) {
     for (NodeId read : plan.kernels[a].reads)
       if (std::binary_search(plan.kernels[b].reads.begin(), plan.kernels[b].reads.end(), read))
@@ -54,7 +66,7 @@ void group_launches(Arena& arena, const Program& program, CutPlan& plan) {
     for (std::vector<size_t>& launch : plan.launches) {
       const size_t first = launch.front();
       // Equal depth means that there is no path between them.
-      if (level[first] != level[k] || contraction[first] != contraction[k]) continue;
+      if (depths.level(first) != depths.level(k) || contraction[first] != contraction[k]) continue;
       if (!common(first, k)) continue;
       launch.push_back(k);
       placed = true;
@@ -78,10 +90,11 @@ std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut&
     if (is_opaque(node) && node.op != Op::kGraphBreak) continue;
     auto derived = derive(arena, program, cut, id, {.most_nodes = options.most_nodes});
     if (std::holds_alternative<Rejected>(derived)) return std::nullopt;
-    PlannedKernel planned{id, std::get<Kernel>(std::move(derived)), {}, costed.reads};
+    PlannedKernel planned{{id}, std::get<Kernel>(std::move(derived)), {}, costed.reads};
     planned.estimate = estimate(arena, planned.kernel, options.machine, options.estimate);
     plan.kernels.push_back(std::move(planned));
   }
+  if (options.store_through) store_through(arena, program, plan, options);
   group_launches(arena, program, plan);
   plan.microseconds -=
       options.machine.launch_us * static_cast<double>(plan.kernels.size() - plan.launches.size());

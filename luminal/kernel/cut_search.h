@@ -16,7 +16,8 @@ namespace luminal::kernel {
 
 /// A kernel of a plan.
 struct PlannedKernel {
-  NodeId node;
+  /// What it stores: one node, or several of one shape (store_through.h).
+  std::vector<NodeId> nodes;
   /// As derived; the estimate holds the variant that was chosen.
   Kernel kernel;
   Estimate estimate;
@@ -41,6 +42,8 @@ struct CutSearchOptions {
   EstimateOptions estimate = {};
   /// Bodies of more nodes are not tried.
   size_t most_nodes = 400;
+  /// Let kernels store values on the way to others.
+  bool store_through = true;
   /// Climbs from random cuts besides the two standard ones.
   int restarts = 0;
   uint64_t seed = 1;

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "luminal/kernel/cut_search.h"
 #include "luminal/kernel/test_kernels.h"
 #include "luminal/support/error.h"
 #include "random_graph.h"
@@ -62,6 +63,38 @@ TEST(KernelFuzz, LoopNestsEqualTheOracle) { fuzz_kernels(kt::run_by_nest({.onlin
 
 TEST(KernelFuzz, LoopNestsWithKeptRowsEqualTheOracle) {
   fuzz_kernels(kt::run_by_nest({.online = false, .interchange = false, .keep_rows = true}), 100);
+}
+
+// Without laws that round elsewhere a plan is exact, whatever it fuses.
+TEST(KernelFuzz, EveryGraphHasAPlanThatEqualsTheOracle) {
+  const int64_t first = setting("FUZZ_SEED", 1);
+  for (int64_t i = 0; i < setting("FUZZ_ITERATIONS", 60); ++i) {
+    const auto seed = static_cast<uint64_t>(first + i);
+    SCOPED_TRACE(fmt::format("FUZZ_SEED={}", seed));
+    const kt::Sample sample = sample_of(seed, 20);
+    const kernel::GraphProgram program(sample.graph);
+    const auto order = *kernel::topological_order(program);
+    kernel::Tensors tensors;
+    try {
+      tensors = kt::oracle_values(sample, program, order);
+    } catch (const UserError&) {
+      continue;
+    }
+    const kernel::Tensors oracle = tensors;
+    kernel::Arena arena({.merge_reductions = false});
+    kernel::CutSearchOptions options;
+    options.estimate.reassociate = false;
+    options.machine = seed % 2 == 0 ? kernel::Machine::h200() : kernel::Machine::cpu(2);
+    const kernel::CutPlan plan = kernel::search_cut(arena, program, options);
+    for (const kernel::PlannedKernel& planned : plan.kernels) {
+      const kernel::Estimate& estimate = planned.estimate;
+      const kernel::Kernel& body = estimate.in_place_of ? planned.kernel : estimate.kernel;
+      kt::run_by_nest(estimate.nest)(arena, body, sample.dims, tensors);
+      for (kernel::NodeId node : planned.nodes)
+        ASSERT_TRUE(kt::near(tensors.at(node), oracle.at(node), {}))
+            << to_string(arena, body) << graph::to_text(sample.graph);
+    }
+  }
 }
 
 }  // namespace

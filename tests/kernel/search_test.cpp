@@ -42,6 +42,27 @@ std::vector<CutSearchOptions> machines() {
   return {gpu, cpu};
 }
 
+/// Runs a plan kernel by kernel as loops and compares the outputs with the oracle.
+void expect_plan_right(const models::IR& graph, const CutSearchOptions& options) {
+  const test::Sample sample = models::sample_of(graph, 17);
+  const GraphProgram program(sample.graph);
+  const std::vector<NodeId> order = *topological_order(program);
+  const Tensors oracle = test::oracle_values(sample, program, order);
+  Arena arena;
+  const CutPlan plan = search_cut(arena, program, options);
+  Tensors tensors;
+  for (NodeId id : order)
+    if (is_source(program.node(id))) tensors.emplace(id, oracle.at(id));
+  for (const PlannedKernel& planned : plan.kernels) {
+    // Region updates need their memory shared, so here the kernel as derived stands in.
+    const Kernel& kernel = planned.estimate.in_place_of ? planned.kernel : planned.estimate.kernel;
+    test::run_by_nest(planned.estimate.nest)(arena, kernel, sample.dims, tensors);
+  }
+  for (NodeId id : program.roots())
+    EXPECT_TRUE(test::near(tensors.at(id), oracle.at(id), {1e-4, 1e-3}))
+        << listed(arena, graph, plan);
+}
+
 TEST(CutSearch, NormsAndSoftmaxesAreOneKernelEach) {
   for (const CutSearchOptions& options : machines()) {
     SCOPED_TRACE(options.machine.name);
@@ -122,6 +143,46 @@ TEST(CutSearch, ClimbingFindsWhatTryingEverythingFinds) {
   }
 }
 
+TEST(CutSearch, ASumThatANormReadsIsStoredOnTheWay) {
+  luminal::Graph g;
+  Tensor x = g.input("x", {4096, 1024}) + g.input("y", {4096, 1024});
+  const Tensor norm = luminal::rms_norm(x), wave = sin(norm);
+  graph::Graph ir = g.ir();
+  ir.add_output("sum", x.edge());
+  ir.add_output("norm", norm.edge());
+  ir.add_output("wave", wave.edge());
+  for (CutSearchOptions options : machines()) {
+    SCOPED_TRACE(options.machine.name);
+    EXPECT_EQ(found(ir, options).kernels, 1U);
+    options.store_through = false;
+    EXPECT_GT(found(ir, options).kernels, 1U);
+  }
+}
+
+TEST(CutSearch, KernelsWithAThirdOneBetweenAreNotJoined) {
+  luminal::Graph g;
+  Tensor x = g.input("x", {64, 64});
+  Tensor a = exp(x);
+  Tensor order = argsort(a, 1);  // reads memory and stands between
+  Tensor b = a * cast(order, f32);
+  graph::Graph ir = g.ir();
+  ir.add_output("a", a.edge());
+  ir.add_output("b", b.edge());
+  EXPECT_EQ(found(ir).kernels, 2U);
+}
+
+TEST(CutSearch, KernelsAreNotJoinedCrosswise) {
+  luminal::Graph g;
+  Tensor x = g.input("x", {4096, 64}), y = g.input("y", {4096, 64});
+  Tensor a = sin(x), c = cos(y);
+  // b reads a and c, d reads c and a: {a, b} and {c, d} would wait for each other.
+  Tensor b = a * flip(c, {0}), d = c * flip(a, {0});
+  graph::Graph ir = g.ir();
+  for (const Tensor& output : {a, b, c, d})
+    ir.add_output("y" + std::to_string(ir.outputs().size()), output.edge());
+  for (const CutSearchOptions& options : machines()) expect_plan_right(ir, options);
+}
+
 TEST(CutSearch, TheSameSeedGivesTheSamePlan) {
   const models::IR graph = models::gpt_block({.tokens = 128, .heads = 4, .d = 32, .hidden = 512});
   const GraphProgram program(graph);
@@ -151,27 +212,6 @@ TEST(CutSearch, CostsMayBeAskedForElsewhere) {
     return root.height > 0 && root.kind != BodyKind::kReduce ? 1e6 : 1.0;
   };
   EXPECT_GT(search_cut(arena, program, options).kernels.size(), 1U);
-}
-
-/// Runs a plan kernel by kernel as loops and compares the outputs with the oracle.
-void expect_plan_right(const models::IR& graph, const CutSearchOptions& options) {
-  const test::Sample sample = models::sample_of(graph, 17);
-  const GraphProgram program(sample.graph);
-  const std::vector<NodeId> order = *topological_order(program);
-  const Tensors oracle = test::oracle_values(sample, program, order);
-  Arena arena;
-  const CutPlan plan = search_cut(arena, program, options);
-  Tensors tensors;
-  for (NodeId id : order)
-    if (is_source(program.node(id))) tensors.emplace(id, oracle.at(id));
-  for (const PlannedKernel& planned : plan.kernels) {
-    // Region updates need their memory shared, so here the kernel as derived stands in.
-    const Kernel& kernel = planned.estimate.in_place_of ? planned.kernel : planned.estimate.kernel;
-    test::run_by_nest(planned.estimate.nest)(arena, kernel, sample.dims, tensors);
-  }
-  for (NodeId id : program.roots())
-    EXPECT_TRUE(test::near(tensors.at(id), oracle.at(id), {1e-4, 1e-3}))
-        << listed(arena, graph, plan);
 }
 
 TEST(CutSearch, PlansComputeWhatTheOracleComputes) {

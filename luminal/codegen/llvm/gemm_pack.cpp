@@ -121,27 +121,6 @@ Value* GemmPacker::units_from_column(const Panel& panel, Value* column, Value* k
   return ir_.CreateBitCast(builder_.load(narrow, pointer, {.mask = mask}), unit_vector());
 }
 
-/// A square of vectors, transposed by exchanging ever smaller blocks.
-void GemmPacker::transpose(llvm::SmallVectorImpl<Value*>& rows) {
-  const int size = static_cast<int>(rows.size());
-  for (int step = size / 2; step > 0; step /= 2) {
-    llvm::SmallVector<int, 16> upper;
-    llvm::SmallVector<int, 16> lower;
-    for (int lane = 0; lane < size; ++lane) {
-      const bool second = (lane & step) != 0;
-      upper.push_back(second ? size + lane - step : lane);
-      lower.push_back(second ? size + lane : lane + step);
-    }
-    for (int i = 0; i < size; ++i) {
-      if ((i & step) != 0) continue;
-      Value* first = rows[static_cast<size_t>(i)];
-      Value* second = rows[static_cast<size_t>(i + step)];
-      rows[static_cast<size_t>(i)] = ir_.CreateShuffleVector(first, second, upper);
-      rows[static_cast<size_t>(i + step)] = ir_.CreateShuffleVector(first, second, lower);
-    }
-  }
-}
-
 void GemmPacker::pack_transposed(const Panel& panel) {
   const int lanes = layout_.lanes();
   const int group = layout_.group();
@@ -156,7 +135,7 @@ void GemmPacker::pack_transposed(const Panel& panel) {
           llvm::SmallVector<Value*, 16> square;
           for (int i = 0; i < lanes; ++i)
             square.push_back(units_from_column(panel, builder_.index(int64_t{v} * lanes + i), k));
-          transpose(square);
+          builder_.transpose(square);
           Value* sum = carried[0];
           for (int i = 0; i < lanes; ++i) {
             // Rows past the end would overwrite what follows the panel.

@@ -28,7 +28,6 @@ class GemmPacker {
   void pack_transposed(const Panel& panel);
   llvm::Value* unit_from_rows(const Panel& panel, llvm::Value* row, int vector);
   llvm::Value* units_from_column(const Panel& panel, llvm::Value* column, llvm::Value* k);
-  void transpose(llvm::SmallVectorImpl<llvm::Value*>& rows);
   llvm::Value* store_units(const Panel& panel, llvm::Value* unit_row, int vector,
                            llvm::Value* units);
   llvm::Value* add_to_sums(llvm::Value* sums, llvm::Value* units);

@@ -61,6 +61,11 @@ void NestEmitter::emit_items() {
   if (block)
     extents.back() =
         ir_.CreateSDiv(ir_.CreateAdd(last, builder_.index(*block - 1)), builder_.index(*block));
+  if (plan_.transposition()) {
+    Value*& rows = extents[plan_.transposition()->axis];
+    rows = ir_.CreateSDiv(ir_.CreateAdd(rows, builder_.index(kTransposedRows - 1)),
+                          builder_.index(kTransposedRows));
+  }
   builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
     known_.emplace_back();
     Value* rest = item;
@@ -73,7 +78,9 @@ void NestEmitter::emit_items() {
       Value* begin = ir_.CreateMul(axes_[loop.axes.back().axis_id()], builder_.index(*block));
       Value* end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
                                              ir_.CreateAdd(begin, builder_.index(*block)), last);
-      if (plan_.is_interchanged(loop))
+      if (plan_.transposition())
+        emit_transposed(loop, begin, end);
+      else if (plan_.is_interchanged(loop))
         emit_interchanged(loop, begin, end);
       else
         emit_lanes(loop, begin, end);
@@ -245,6 +252,64 @@ void NestEmitter::emit_lanes(const Statement& loop, Value* begin, Value* end) {
     total = ops_.horizontal(accumulator.op, accumulator.dtype, total);
     sums_[carried[i]].value = ops_.combine(accumulator.op, accumulator.dtype, before[i], total);
   }
+}
+
+/// A block of columns of the result, walked along the rows of what is read: whole squares are
+/// transposed in registers, the borders are gathered.
+void NestEmitter::emit_transposed(const Statement& loop, Value* begin, Value* end) {
+  const Expr row_axis = loop.axes[plan_.transposition()->axis];
+  const Expr axis = loop.axes.back();
+  const int lanes = plan_.lanes();
+  const auto whole = [&](Value* from, Value* to) {
+    Value* squares = ir_.CreateSDiv(ir_.CreateSub(to, from), builder_.index(lanes));
+    return ir_.CreateAdd(from, ir_.CreateMul(squares, builder_.index(lanes)));
+  };
+  Value* first = ir_.CreateMul(axes_.at(row_axis.axis_id()), builder_.index(kTransposedRows));
+  Value* last = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                          ir_.CreateAdd(first, builder_.index(kTransposedRows)),
+                                          index_.emit(row_axis.axis_extent()));
+  Value* whole_rows = whole(first, last);
+  Value* whole_columns = whole(begin, end);
+  builder_.loop(first, whole_rows, builder_.index(lanes), [&](Value* row) {
+    builder_.loop(begin, whole_columns, builder_.index(lanes),
+                  [&](Value* column) { emit_square(loop, row, column); });
+  });
+  builder_.loop(first, last, builder_.index(1), [&](Value* row) {
+    axes_[row_axis.axis_id()] = row;
+    Value* from = ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_columns, begin);
+    for_each_vector(axis, from, end, [&] { emit_body(loop); });
+  });
+}
+
+void NestEmitter::emit_square(const Statement& loop, Value* row, Value* column) {
+  const Expr row_axis = loop.axes[plan_.transposition()->axis];
+  const Expr axis = loop.axes.back();
+  const int lanes = plan_.lanes();
+  const std::vector<kernel::BodyId>& loads = plan_.transposition()->loads;
+  std::vector<llvm::SmallVector<Value*, 16>> squares;
+  lane_axis_ = row_axis;
+  axes_[row_axis.axis_id()] = row;
+  for (const kernel::BodyId id : loads) {
+    squares.emplace_back();
+    for (int i = 0; i < lanes; ++i) {
+      axes_[axis.axis_id()] = ir_.CreateAdd(column, builder_.index(i));
+      known_.emplace_back();
+      squares.back().push_back(value_of(id));
+      known_.pop_back();
+    }
+    builder_.transpose(squares.back());
+  }
+  lane_axis_ = axis;
+  axes_[axis.axis_id()] = column;
+  for (int i = 0; i < lanes; ++i) {
+    axes_[row_axis.axis_id()] = ir_.CreateAdd(row, builder_.index(i));
+    known_.emplace_back();
+    for (size_t k = 0; k < loads.size(); ++k)
+      known_.back()[loads[k]] = squares[k][static_cast<size_t>(i)];
+    emit_body(loop);
+    known_.pop_back();
+  }
+  lane_axis_.reset();
 }
 
 /// The lanes of an axis from begin to end, masked at the end.

@@ -39,6 +39,8 @@ class NestEmitter {
   void emit_loop(const kernel::Statement& loop, size_t depth);
   void emit_body(const kernel::Statement& loop);
   void emit_lanes(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
+  void emit_transposed(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
+  void emit_square(const kernel::Statement& loop, llvm::Value* row, llvm::Value* column);
   void emit_interchanged(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
   void for_each_vector(const symbolic::Expr& axis, llvm::Value* begin, llvm::Value* end,
                        llvm::function_ref<void()> body);

@@ -181,6 +181,24 @@ TEST(NestKernel, ViewsAreReadWhereTheyLie) {
   }
 }
 
+TEST(NestKernel, TransposedOperandsMeetPlainOnes) {
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{16, 16}, {70, 33}, {5, 200}, {600, 17}, {0, 4}})
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8, DType::kF64}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const NodeId x = graph.add_input("x", dtype, {3, rows, columns});
+      const NodeId y = graph.add_input("y", dtype, {3, columns, rows});
+      const int swap[] = {0, 2, 1};
+      const Edge turned{graph.whole(x).view.permute(swap), x};
+      const NodeId product = graph.add(Op::kMul, {turned, graph.whole(y)});
+      graph.add_output("sum", graph.whole(graph.add(Op::kAdd, {turned, graph.whole(product)})));
+      sample.inputs.emplace("x", random_array(dtype, {3, rows, columns}, 3));
+      sample.inputs.emplace("y", random_array(dtype, {3, columns, rows}, 4));
+      for (const CpuTarget& target : targets()) check(sample, target, {}, {.round_each = true}, {});
+    }
+}
+
 /// Runs random graphs: every op and dtype, views, gathers, symbolic dims.
 void check_random(uint64_t first, uint64_t last, const CpuTarget& target,
                   const NestKernelOptions& options) {

@@ -69,7 +69,39 @@ NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const C
   collect(nest.body);
   std::sort(dims_.begin(), dims_.end());
   lanes_ = choose_lanes();
+  transposition_ = find_transposition();
   place_scratch();
+}
+
+std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
+  const Statement* loop = parallel_loop();
+  if (loop == nullptr || loop->axes.size() < 2 || has_inner_loops(*loop) || !is_vectorised(*loop))
+    return std::nullopt;
+  const Expr& last = loop->axes.back();
+  std::optional<Transposition> result;
+  std::vector<BodyId> values;
+  values_in(loop->body, values);
+  for (const BodyId id : arena_.reachable(values)) {
+    const BodyNode& node = arena_[id];
+    if (node.kind != BodyKind::kLoad || !node.index_values.empty()) continue;
+    const graph::TensorType& type = arena_.tensor(node.tensor);
+    if (graph::is_bool(type.dtype) || graph::bits(type.dtype) == 4) continue;
+    bool safe = true;
+    for (size_t d = 0; d < node.exprs.size(); ++d)
+      safe = safe && provably_ge(node.exprs[d], 0) && provably_less(node.exprs[d], type.shape[d]);
+    const Expr position = position_of(node.exprs, type.shape);
+    const auto along_last = stride_along(position, last);
+    if (!safe || !along_last || along_last->stride.is_constant(0) ||
+        along_last->stride.is_constant(1))
+      continue;
+    for (size_t k = 0; k + 1 < loop->axes.size(); ++k) {
+      const auto along = stride_along(position, loop->axes[k]);
+      if (!along || !along->stride.is_constant(1) || (result && result->axis != k)) continue;
+      if (!result) result = Transposition{k, {}};
+      result->loads.push_back(id);
+    }
+  }
+  return result;
 }
 
 void NestPlan::note(const Expr& expr) {
@@ -223,7 +255,10 @@ Expr NestPlan::items() const {
   for (size_t k = 0; k < loop->axes.size(); ++k) {
     const Expr extent = loop->axes[k].axis_extent();
     const bool last = k + 1 == loop->axes.size();
-    result = result * (last && block() ? ceil_div(extent, *block()) : extent);
+    if (transposition_ && k == transposition_->axis)
+      result = result * ceil_div(extent, kTransposedRows);
+    else
+      result = result * (last && block() ? ceil_div(extent, *block()) : extent);
   }
   return result;
 }

@@ -25,6 +25,10 @@ std::optional<Stride> stride_along(const symbolic::Expr& position, const symboli
 /// Elements of a block whose sums are kept in scratch: some pages of the nearest cache.
 inline constexpr int64_t kInterchangedBlock = 2048;
 
+/// One item of a transposing loop: elements of the last axis, and of the one that loads run along.
+inline constexpr int64_t kTransposedColumns = 64;
+inline constexpr int64_t kTransposedRows = 512;
+
 /// How a value is kept in scratch: narrow floats as f32.
 graph::DType stored_dtype(graph::DType dtype);
 
@@ -59,6 +63,14 @@ class NestPlan {
   /// per lane of the whole block in scratch: memory is then read in long runs.
   bool is_interchanged(const kernel::Statement& loop) const;
 
+  /// Loads of the parallel loop that run along another of its axes than the last one, and that
+  /// axis: squares of them are transposed in registers.
+  struct Transposition {
+    size_t axis;  ///< which of the loop's axes
+    std::vector<kernel::BodyId> loads;
+  };
+  const std::optional<Transposition>& transposition() const { return transposition_; }
+
   /// The loop whose iterations are dealt out: the last of the body, if they are independent.
   const kernel::Statement* parallel_loop() const;
   /// Elements of its last axis in one item, if that axis is vectorised; else nothing.
@@ -79,6 +91,7 @@ class NestPlan {
                  std::vector<kernel::BodyId>& values) const;
   int score_of_inner_loops(const kernel::Statement& loop) const;
   int64_t number_of(kernel::BodyId id) const;
+  std::optional<Transposition> find_transposition() const;
   void write(const std::vector<kernel::Statement>& block, std::string& text) const;
 
   const kernel::Arena& arena_;
@@ -93,6 +106,7 @@ class NestPlan {
   std::vector<symbolic::Expr> row_offsets_;
   std::vector<symbolic::Expr> accumulator_offsets_;
   symbolic::Expr interchanged_offset_;
+  std::optional<Transposition> transposition_;
   symbolic::Expr scratch_bytes_;
 };
 

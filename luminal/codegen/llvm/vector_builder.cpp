@@ -270,6 +270,27 @@ Value* VectorBuilder::maximum(Value* a, Value* b) {
   return call_intrinsic(llvm::Intrinsic::maximum, {a->getType()}, {a, b});
 }
 
+/// By exchanging ever smaller blocks.
+void VectorBuilder::transpose(llvm::SmallVectorImpl<Value*>& rows) {
+  const int size = static_cast<int>(rows.size());
+  for (int step = size / 2; step > 0; step /= 2) {
+    llvm::SmallVector<int, 16> upper;
+    llvm::SmallVector<int, 16> lower;
+    for (int lane = 0; lane < size; ++lane) {
+      const bool second = (lane & step) != 0;
+      upper.push_back(second ? size + lane - step : lane);
+      lower.push_back(second ? size + lane : lane + step);
+    }
+    for (int i = 0; i < size; ++i) {
+      if ((i & step) != 0) continue;
+      Value* first = rows[static_cast<size_t>(i)];
+      Value* second = rows[static_cast<size_t>(i + step)];
+      rows[static_cast<size_t>(i)] = ir_.CreateShuffleVector(first, second, upper);
+      rows[static_cast<size_t>(i + step)] = ir_.CreateShuffleVector(first, second, lower);
+    }
+  }
+}
+
 Value* VectorBuilder::call_intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
                                      llvm::ArrayRef<Value*> arguments) {
   return ir_.CreateCall(llvm::Intrinsic::getDeclaration(&module_, id, types), arguments);

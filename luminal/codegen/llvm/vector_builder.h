@@ -118,6 +118,8 @@ class VectorBuilder {
   llvm::Value* horizontal_max(llvm::Value* value);
   /// Larger of two; NaN if either is, and 0 over -0.
   llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
+  /// A square of as many vectors as they have lanes (a power of two), transposed in place.
+  void transpose(llvm::SmallVectorImpl<llvm::Value*>& rows);
   llvm::Value* call_intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
                               llvm::ArrayRef<llvm::Value*> arguments);
 

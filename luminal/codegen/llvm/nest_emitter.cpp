@@ -270,9 +270,9 @@ void NestEmitter::emit_transposed(const Statement& loop, Value* begin, Value* en
                                           index_.emit(row_axis.axis_extent()));
   Value* whole_rows = whole(first, last);
   Value* whole_columns = whole(begin, end);
-  builder_.loop(first, whole_rows, builder_.index(lanes), [&](Value* row) {
-    builder_.loop(begin, whole_columns, builder_.index(lanes),
-                  [&](Value* column) { emit_square(loop, row, column); });
+  builder_.loop(begin, whole_columns, builder_.index(lanes), [&](Value* column) {
+    builder_.loop(first, whole_rows, builder_.index(lanes),
+                  [&](Value* row) { emit_square(loop, row, column); });
   });
   builder_.loop(first, last, builder_.index(1), [&](Value* row) {
     axes_[row_axis.axis_id()] = row;

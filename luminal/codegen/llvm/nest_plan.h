@@ -26,8 +26,8 @@ std::optional<Stride> stride_along(const symbolic::Expr& position, const symboli
 inline constexpr int64_t kInterchangedBlock = 2048;
 
 /// One item of a transposing loop: elements of the last axis, and of the one that loads run along.
-inline constexpr int64_t kTransposedColumns = 64;
-inline constexpr int64_t kTransposedRows = 512;
+inline constexpr int64_t kTransposedColumns = 16;
+inline constexpr int64_t kTransposedRows = 4096;
 
 /// How a value is kept in scratch: narrow floats as f32.
 graph::DType stored_dtype(graph::DType dtype);

@@ -111,9 +111,9 @@ class Builder {
 
   /// A sort of C++ values.
   template <typename T>
-  SortRef host_sort(std::string name) {
+  SortRef host_sort(const std::string& name) {
     auto host = std::make_shared<HostSort<T>>();
-    const SortRef ref = declare_host(std::move(name), host);
+    const SortRef ref = declare_host(name, host);
     hosts_[std::type_index(typeid(T))] = {ref.id, host};
     return ref;
   }
@@ -135,17 +135,17 @@ class Builder {
   /// A primitive from a C++ function. Its argument and result types choose the sorts: int64_t,
   /// double, bool, std::string and host types; std::optional<R> makes it partial.
   template <typename R, typename... Args>
-  Callable native(std::string name, R (*compute)(Args...), NativeOptions options = {}) {
+  Callable native(const std::string& name, R (*compute)(Args...), NativeOptions options = {}) {
     const std::vector<SortRef> inputs{sort_of<std::decay_t<Args>>()...};
     const SortRef output = sort_of<typename Plain<R>::type>();
-    return primitive(std::move(name), inputs, output,
+    return primitive(name, inputs, output,
                      body_of<R, Args...>(compute, std::index_sequence_for<Args...>{}), options);
   }
   /// A predicate: it holds, or the match fails.
   template <typename... Args>
-  Callable predicate(std::string name, bool (*compute)(Args...)) {
+  Callable predicate(const std::string& name, bool (*compute)(Args...)) {
     auto test = body_of<bool, Args...>(compute, std::index_sequence_for<Args...>{});
-    return primitive(std::move(name), {sort_of<std::decay_t<Args>>()...}, unit(),
+    return primitive(name, {sort_of<std::decay_t<Args>>()...}, unit(),
                      [test](Evaluator& eval, std::span<const Value> args) {
                        return test(eval, args) != 0 ? kUnitValue : kNoValue;
                      },

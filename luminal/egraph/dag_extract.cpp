@@ -12,7 +12,7 @@ namespace {
 class Problem {
  public:
   Problem(const SerializedGraph& graph, const DagOptions& options) : graph_(graph) {
-    first_child.push_back(0);
+    first_child_.push_back(0);
     for (uint32_t n = 0; n < graph.num_nodes(); ++n) {
       bool usable = graph.node_subsumed[n] == 0 && !(options.forbidden && options.forbidden(n));
       std::vector<uint32_t> list;
@@ -26,15 +26,16 @@ class Problem {
       }
       std::sort(list.begin(), list.end());
       list.erase(std::unique(list.begin(), list.end()), list.end());
-      child_classes.insert(child_classes.end(), list.begin(), list.end());
-      first_child.push_back(static_cast<uint32_t>(child_classes.size()));
+      child_classes_.insert(child_classes_.end(), list.begin(), list.end());
+      first_child_.push_back(static_cast<uint32_t>(child_classes_.size()));
       allowed.push_back(usable);
       cost.push_back(options.node_cost ? options.node_cost(n) : graph.node_cost[n]);
     }
   }
 
   std::span<const uint32_t> children(uint32_t node) const {
-    return {child_classes.data() + first_child[node], first_child[node + 1] - first_child[node]};
+    return {child_classes_.data() + first_child_[node],
+            first_child_[node + 1] - first_child_[node]};
   }
   uint32_t first_node(uint32_t c) const { return graph_.class_nodes[c]; }
   uint32_t end_node(uint32_t c) const { return graph_.class_nodes[c + 1]; }
@@ -46,8 +47,8 @@ class Problem {
 
  private:
   const SerializedGraph& graph_;
-  std::vector<uint32_t> first_child;
-  std::vector<uint32_t> child_classes;
+  std::vector<uint32_t> first_child_;
+  std::vector<uint32_t> child_classes_;
 };
 
 using Choice = std::vector<uint32_t>;

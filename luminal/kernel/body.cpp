@@ -142,7 +142,7 @@ BodyId Arena::settled(BodyId id, std::span<const Expr> conditions, bool hold) co
   return id;
 }
 
-BodyId Arena::where(std::vector<Expr> conditions, BodyId then, BodyId otherwise) {
+BodyId Arena::where(const std::vector<Expr>& conditions, BodyId then, BodyId otherwise) {
   std::vector<Expr> tests;
   for (const Expr& condition : conditions) {
     for (const Expr& conjunct : conjuncts(condition)) {

@@ -81,7 +81,7 @@ class Arena {
   BodyId op(Op op, DType dtype, std::vector<BodyId> children);
   /// Conditions have the values 0 and 1. Decided ones go away, as do those that an enclosing Where
   /// has settled.
-  BodyId where(std::vector<Expr> conditions, BodyId then, BodyId otherwise);
+  BodyId where(const std::vector<Expr>& conditions, BodyId then, BodyId otherwise);
   /// Binds `axes` (any ids that are bound nowhere inside). Axes of extent 1 vanish, axes are split
   /// where indices want it, a reduction directly inside of the same op is merged.
   BodyId reduce(Op op, std::vector<Expr> axes, BodyId child);

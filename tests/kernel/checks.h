@@ -33,8 +33,7 @@ inline void expect_every_way_right(const test::Sample& sample, const test::Close
   };
   check("body", test::run_by_body, {});
   for (const auto& [name, options] : nest_variants())
-    check(name, test::run_by_nest(options),
-          options.online ? closeness : test::Closeness{});
+    check(name, test::run_by_nest(options), options.online ? closeness : test::Closeness{});
   for (const Law& law : all_laws()) {
     const auto run = [&](Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
                          Tensors& tensors) {

@@ -119,6 +119,7 @@ void EGraph::execute_action(const Action& action) {
     engine_.execute(program, {});
   } catch (...) {
     engine_.merge();
+    ++db_.epoch;
     throw;
   }
   engine_.flush();
@@ -133,6 +134,7 @@ Value EGraph::evaluate(const Expr& expr, SortId* sort) {
     engine_.execute(program, {});
   } catch (...) {
     engine_.merge();
+    ++db_.epoch;
     throw;
   }
   const Value value = engine_.value_after(result);

@@ -13,6 +13,7 @@ void Engine::reset() {
   staged_.clear();
   touched_.clear();
   unions_.clear();
+  wrote_new_ = false;
 }
 
 StagedWrites& Engine::staged(FunctionId function) {
@@ -22,51 +23,36 @@ StagedWrites& Engine::staged(FunctionId function) {
   return writes;
 }
 
-uint32_t Engine::find_pending(FunctionId function, const Value* keys, uint32_t hash) const {
-  if (function >= staged_.size() || staged_[function].pending.empty()) return kNone;
-  const StagedWrites& writes = staged_[function];
-  const Table& table = db_.functions[function].table;
-  const size_t mask = writes.pending.size() - 1;
-  for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    const PendingRow& slot = writes.pending[at];
-    if (slot.row == kNone) return kNone;
-    if (slot.hash == hash && std::equal(keys, keys + table.num_keys(),
-                                        &writes.rows[size_t{slot.row} * table.num_columns()]))
-      return slot.row;
-  }
+void Engine::write_new(FunctionId function, const Value* cells, bool subsumed, uint32_t hash) {
+  Table& table = db_.functions[function].table;
+  record_origin(function, table.append_new(cells, subsumed, db_.epoch, hash), origin_);
+  wrote_new_ = true;
 }
 
-void Engine::add_pending(StagedWrites& writes, uint32_t row) {
-  const auto put = [&](uint32_t r) {
-    const size_t mask = writes.pending.size() - 1;
-    size_t at = writes.hashes[r] & mask;
-    while (writes.pending[at].row != kNone) at = (at + 1) & mask;
-    writes.pending[at] = {writes.hashes[r], r};
-  };
-  if (writes.subsumed.size() * 2 >= writes.pending.size()) {
-    // Later rows of one key only join ids with the first, so listing all of them is harmless.
-    writes.pending.assign(std::max<size_t>(16, writes.pending.size() * 4), PendingRow{});
-    for (uint32_t r = 0; r < writes.subsumed.size(); ++r) put(r);
-    return;
-  }
-  put(row);
+uint32_t Engine::find_frozen(const Table& table, const Value* keys, uint32_t hash) const {
+  const uint32_t row = table.find(keys, hash);
+  return row != kNone && row < table.first_row_since(db_.epoch) ? row : kNone;
 }
 
 void Engine::stage(FunctionId function, const Value* keys, Value value, bool subsumed,
                    uint32_t hash) {
   StagedWrites& writes = staged(function);
   const Function& info = db_.functions[function];
-  const auto index = static_cast<uint32_t>(writes.subsumed.size());
   writes.rows.insert(writes.rows.end(), keys, keys + info.table.num_keys());
   writes.rows.push_back(value);
   writes.subsumed.push_back(subsumed ? 1 : 0);
   writes.hashes.push_back(hash);
   if (db_.origins.enabled) writes.origins.push_back(origin_);
-  if (!info.is_function()) add_pending(writes, index);
 }
 
 void Engine::stage_row(FunctionId function, std::span<const Value> row, bool subsumed) {
-  stage(function, row.data(), row.back(), subsumed, db_.functions[function].table.hash(row.data()));
+  const Function& info = db_.functions[function];
+  const uint32_t hash = info.table.hash(row.data());
+  if (!info.is_function() && info.table.find(row.data(), hash) == kNone) {
+    write_new(function, row.data(), subsumed, hash);
+  } else {
+    stage(function, row.data(), row.back(), subsumed, hash);
+  }
 }
 
 Value Engine::stage_constructor(FunctionId function, std::span<const Value> keys) {
@@ -74,11 +60,10 @@ Value Engine::stage_constructor(FunctionId function, std::span<const Value> keys
   const uint32_t hash = table.hash(keys.data());
   const uint32_t row = table.find(keys.data(), hash);
   if (row != kNone) return table.value(row);
-  const uint32_t pending = find_pending(function, keys.data(), hash);
-  if (pending != kNone)
-    return staged_[function].rows[size_t{pending} * table.num_columns() + table.num_keys()];
   const Value id = db_.ids.make();
-  stage(function, keys.data(), id, false, hash);
+  cells_.assign(keys.begin(), keys.end());
+  cells_.push_back(id);
+  write_new(function, cells_.data(), false, hash);
   return id;
 }
 
@@ -94,13 +79,15 @@ bool Engine::subsume(FunctionId function, std::span<const Value> keys) {
   const Table& table = db_.functions[function].table;
   const uint32_t hash = table.hash(keys.data());
   const uint32_t row = table.find(keys.data(), hash);
-  if (row != kNone) {
-    stage(function, keys.data(), table.value(row), true, hash);
-    return true;
+  if (row == kNone) {
+    cells_.assign(keys.begin(), keys.end());
+    cells_.push_back(db_.ids.make());
+    write_new(function, cells_.data(), true, hash);
+    return false;
   }
-  if (find_pending(function, keys.data(), hash) == kNone)
-    stage(function, keys.data(), db_.ids.make(), true, hash);
-  return false;
+  if (row >= table.first_row_since(db_.epoch)) return false;
+  stage(function, keys.data(), table.value(row), true, hash);
+  return true;
 }
 
 void Engine::join(Value a, Value b) { unions_.push_back({a, b}); }
@@ -121,9 +108,10 @@ Value Engine::call(const FunctionTarget& target, std::span<const Value> args) {
   const bool predicate = target.output == kUnitSort && function.output != kUnitSort;
   if (!function.is_function() && !read_only_ && !predicate)
     return stage_constructor(target.function, args);
-  const uint32_t row = function.table.find(args.data());
+  const Table& table = function.table;
+  const uint32_t row = find_frozen(table, args.data(), table.hash(args.data()));
   if (row == kNone) return kNoValue;
-  return predicate ? kUnitValue : function.table.value(row);
+  return predicate ? kUnitValue : table.value(row);
 }
 
 /// The instruction's value; kNoValue ends the program early.
@@ -174,11 +162,7 @@ void Engine::prefetch(const Program& program, std::span<const Value> inputs) con
     keys[a] = term.is_constant ? term.word : inputs[term.word];
   }
   const Table& table = db_.functions[step.target].table;
-  const uint32_t hash = table.hash(keys);
-  table.prefetch(hash);
-  if (step.target >= staged_.size() || staged_[step.target].pending.empty()) return;
-  const auto& pending = staged_[step.target].pending;
-  __builtin_prefetch(&pending[hash & (pending.size() - 1)]);
+  table.prefetch(table.hash(keys));
 }
 
 void Engine::execute(const Program& program, std::span<const Value> inputs) {

@@ -12,14 +12,8 @@
 
 namespace luminal::egraph {
 
-/// A slot of the hash table of staged rows. The hash is kept beside the row, so that a miss costs
-/// one access to memory.
-struct PendingRow {
-  uint32_t hash = 0;
-  uint32_t row = kNone;  // kNone: free
-};
-
-/// Writes to one table that wait for the merge.
+/// Writes to one table that wait for the merge. New constructor rows are not among them: see
+/// Engine::write_new.
 struct StagedWrites {
   std::vector<Value> rows;        // whole rows, one after the other
   std::vector<uint8_t> subsumed;  // one flag per row
@@ -27,7 +21,6 @@ struct StagedWrites {
   std::vector<uint32_t> origins;  // one match per row, if origins are recorded
   std::vector<Value> deletes;     // keys
   uint32_t num_deletes = 0;
-  std::vector<PendingRow> pending;  // hash table of the rows by key, constructors only
 
   bool empty() const { return subsumed.empty() && num_deletes == 0; }
 };
@@ -77,8 +70,11 @@ class Engine : public Evaluator {
 
  private:
   StagedWrites& staged(FunctionId function);
-  uint32_t find_pending(FunctionId function, const Value* keys, uint32_t hash) const;
-  static void add_pending(StagedWrites& writes, uint32_t row);
+  /// Appends a constructor row whose keys are absent. Matching is over when programs run, so the
+  /// row can go straight into its table; its epoch tells it from the rows of the frozen database.
+  void write_new(FunctionId function, const Value* cells, bool subsumed, uint32_t hash);
+  /// The row with these keys that was there before this batch of writes, or kNone.
+  uint32_t find_frozen(const Table& table, const Value* keys, uint32_t hash) const;
   /// Appends `keys` and `value` to the staged rows.
   void stage(FunctionId function, const Value* keys, Value value, bool subsumed, uint32_t hash);
   bool subsume(FunctionId function, std::span<const Value> keys);
@@ -89,8 +85,10 @@ class Engine : public Evaluator {
   bool merged_value(Function& function, Value old_value, Value new_value, Value& result);
   void record_origin(FunctionId function, uint32_t row, uint32_t origin);
   std::vector<uint32_t> rows_to_rebuild(FunctionId function, std::span<const uint32_t> columns,
-                                        std::span<const Value> displaced);
-  void rebuild_table(FunctionId function, std::span<const Value> displaced);
+                                        std::span<const Value> displaced,
+                                        const std::vector<bool>& moved);
+  void rebuild_table(FunctionId function, std::span<const Value> displaced,
+                     const std::vector<bool>& moved);
   void refresh_rows_holding(std::span<const Value> changed);
   void compact(FunctionId function);
 
@@ -99,10 +97,12 @@ class Engine : public Evaluator {
   std::vector<FunctionId> touched_;
   std::vector<Value> slots_;
   std::vector<Value> args_;
+  std::vector<Value> cells_;  // a row on its way into a table
   std::vector<std::pair<Value, Value>> unions_;
   uint32_t origin_ = kNone;
   uint64_t num_overwrites_ = 0;
   bool read_only_ = false;
+  bool wrote_new_ = false;  // since the last merge
 };
 
 }  // namespace luminal::egraph

@@ -1,5 +1,6 @@
 // Merge and rebuild: staged writes become rows, and unions are worked into every table.
 #include <algorithm>
+#include <utility>
 
 #include "luminal/egraph/engine.h"
 #include "luminal/support/check.h"
@@ -9,6 +10,8 @@ namespace {
 
 /// How many staged rows ahead their hash slots are fetched from memory.
 constexpr size_t kPrefetchDistance = 12;
+/// A scan looks at this many rows in the time that one displaced id takes through an index.
+constexpr size_t kScanFactor = 32;
 
 }  // namespace
 
@@ -79,7 +82,9 @@ bool Engine::merge_table(FunctionId id) {
   const uint32_t num_keys = db_.functions[id].table.num_keys();
   for (uint32_t d = 0; d < writes.num_deletes; ++d) {
     Table& table = db_.functions[id].table;
-    const uint32_t row = table.find(writes.deletes.data() + size_t{d} * num_keys);
+    // A row that this batch wrote stays: deletions come first, whatever the order of matches.
+    const Value* keys = writes.deletes.data() + size_t{d} * num_keys;
+    const uint32_t row = find_frozen(table, keys, table.hash(keys));
     if (row != kNone) table.erase(row);
   }
   bool changed = false;
@@ -91,26 +96,19 @@ bool Engine::merge_table(FunctionId id) {
                       writes.hashes[r]);
   }
   compact(id);
-  // Give the buffers back, so that the next iteration need not allocate them again; a hash table
-  // much larger than what it held goes, or small batches would pay for clearing it.
-  const bool keep_hash = writes.pending.size() <= 16 * writes.subsumed.size() + 64;
+  // Give the buffers back, so that the next iteration need not allocate them again.
   writes.rows.clear();
   writes.subsumed.clear();
   writes.hashes.clear();
   writes.origins.clear();
   writes.deletes.clear();
   writes.num_deletes = 0;
-  if (keep_hash) {
-    std::fill(writes.pending.begin(), writes.pending.end(), PendingRow{});
-  } else {
-    writes.pending.clear();
-  }
   if (staged_[id].empty()) std::swap(writes, staged_[id]);
   return changed;
 }
 
 bool Engine::merge() {
-  bool changed = false;
+  bool changed = std::exchange(wrote_new_, false);
   for (const auto& [a, b] : unions_) {
     if (db_.ids.find(a) == db_.ids.find(b)) continue;
     db_.ids.join(a, b);
@@ -128,6 +126,7 @@ bool Engine::merge() {
       } catch (...) {  // an illegal merge loses the rest of its own table only
         touched_.insert(touched_.end(), tables.begin() + static_cast<ptrdiff_t>(i) + 1,
                         tables.end());
+        ++db_.epoch;  // what is written from now on is another batch
         throw;
       }
     }
@@ -136,6 +135,7 @@ bool Engine::merge() {
       db_.ids.join(a, b);
     }
     unions_.clear();
+    changed |= std::exchange(wrote_new_, false);
   }
   return changed;
 }
@@ -150,10 +150,11 @@ bool Engine::flush() {
 /// Rows that mention a displaced id: by index where few ids moved, else by a scan that asks a
 /// bitmap, which fits the cache where the union-find does not.
 std::vector<uint32_t> Engine::rows_to_rebuild(FunctionId id, std::span<const uint32_t> columns,
-                                              std::span<const Value> displaced) {
+                                              std::span<const Value> displaced,
+                                              const std::vector<bool>& moved) {
   Table& table = db_.functions[id].table;
   std::vector<uint32_t> rows;
-  if (displaced.size() * 8 <= table.num_live()) {
+  if (displaced.size() * kScanFactor <= table.num_live()) {
     for (const uint32_t column : columns) {
       const RowIndex& index = table.index(column);
       for (const Value value : displaced) {
@@ -165,8 +166,6 @@ std::vector<uint32_t> Engine::rows_to_rebuild(FunctionId id, std::span<const uin
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     return rows;
   }
-  std::vector<bool> moved(db_.ids.size(), false);
-  for (const Value value : displaced) moved[value] = true;
   for (uint32_t row = 0; row < table.end_row(); ++row) {
     const Value* cells = table.row(row);
     const bool stale = std::any_of(columns.begin(), columns.end(),
@@ -176,14 +175,15 @@ std::vector<uint32_t> Engine::rows_to_rebuild(FunctionId id, std::span<const uin
   return rows;
 }
 
-void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced) {
+void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced,
+                           const std::vector<bool>& moved_ids) {
   const uint32_t num_columns = db_.functions[id].table.num_columns();
   if (db_.functions[id].table.num_live() == 0) return;
   std::vector<uint32_t> columns;
   for (uint32_t c = 0; c < num_columns; ++c)
     if (db_.sorts[db_.functions[id].column_sort(c)].is_id()) columns.push_back(c);
   std::vector<Value> cells(num_columns);
-  const std::vector<uint32_t> rows = rows_to_rebuild(id, columns, displaced);
+  const std::vector<uint32_t> rows = rows_to_rebuild(id, columns, displaced, moved_ids);
   for (size_t i = 0; i < rows.size(); ++i) {
     const uint32_t r = rows[i];
     Table& table = db_.functions[id].table;
@@ -254,8 +254,11 @@ void Engine::rebuild() {
     const auto all = db_.ids.displaced();
     const std::vector<Value> displaced(all.begin() + db_.rebuilt_unions, all.end());
     db_.rebuilt_unions = static_cast<uint32_t>(all.size());
+    // Bits are kept per id, not per displaced id: later unions of this pass are the next pass's.
+    std::vector<bool> moved(db_.ids.size(), false);
+    for (const Value value : displaced) moved[value] = true;
     for (FunctionId id = 0; id < db_.functions.size(); ++id)
-      if (db_.functions[id].has_ids) rebuild_table(id, displaced);
+      if (db_.functions[id].has_ids) rebuild_table(id, displaced, moved);
     if (!changed.empty()) {
       db_.containers.add_holders(db_.sorts, changed);
       refresh_rows_holding(changed);

@@ -10,7 +10,8 @@ function(luminal_command NAME)
 endfunction()
 
 # luminal_suites(): a folder tests/SUITE with .cpp files is the gtest program SUITE_suite. It finds its data files under
-# LUMINAL_SUITE_DIR, a string literal. A folder with a CMakeLists.txt is a project of its own (tests/install) and is left out.
+# LUMINAL_SUITE_DIR, a string literal. A folder with a CMakeLists.txt is a project of its own (tests/install) and is left out, and
+# so is tests/LAYER_fuzz, which luminal_fuzz builds.
 function(luminal_suites)
   if(NOT BUILD_TESTING)
     return()
@@ -18,7 +19,7 @@ function(luminal_suites)
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/tests/*)
   foreach(folder IN LISTS folders)
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-    if(NOT sources OR EXISTS ${folder}/CMakeLists.txt)
+    if(NOT sources OR EXISTS ${folder}/CMakeLists.txt OR folder MATCHES "_fuzz$")
       continue()
     endif()
     get_filename_component(suite ${folder} NAME)
@@ -61,7 +62,21 @@ function(luminal_readme_example)
                                        $<TARGET_FILE:readme_example>)
 endfunction()
 
-# luminal_benchmarks(): a folder benchmarks/SUITE is the google-benchmark program SUITE_bench (`./run bench SUITE`).
+# luminal_egglog_examples(): the egglog blocks of README.md and docs/egraph.md run in luminal-egg and print what stands below them.
+function(luminal_egglog_examples)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  set(script ${PROJECT_SOURCE_DIR}/tools/readme_example.py)
+  foreach(document README.md docs/egraph.md)
+    add_test(NAME luminal-egg/${document} COMMAND ${Python3_EXECUTABLE} ${script} egglog ${PROJECT_SOURCE_DIR}/${document}
+                                                  $<TARGET_FILE:luminal-egg>)
+  endforeach()
+  add_test(NAME luminal-egg/help COMMAND luminal-egg --help)
+  set_tests_properties(luminal-egg/help PROPERTIES PASS_REGULAR_EXPRESSION "usage: luminal-egg .*--costs.*--stats.*-j N")
+endfunction()
+
+# luminal_benchmarks(): a folder benchmarks/SUITE with .cpp files is the google-benchmark program SUITE_bench (`./run bench SUITE`).
 function(luminal_benchmarks)
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/benchmarks/*)
   foreach(folder IN LISTS folders)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The README's example as a test: the first ```cpp block is the program, the ```text block after it what it prints.
+"""The examples of documents as tests. In the README the first ```cpp block is the program, the ```text block after it what it
+prints; in any document a ```egglog block and the ```text block after it are a program for luminal-egg and its output.
 
   readme_example.py extract README.md OUT.cpp     writes the program
   readme_example.py compare README.md PROGRAM     runs it and compares its output
+  readme_example.py egglog DOCUMENT LUMINAL_EGG   hands each ```egglog block to the command and compares its output
 """
 
 import difflib
@@ -20,22 +22,33 @@ def example_of(readme: str) -> tuple[str, str]:
     return found.group(1), found.group(2)
 
 
-def compare(expected: str, program: str) -> int:
-    finished = subprocess.run([program], capture_output=True, text=True)
+def egglog_examples_of(document: str) -> list[tuple[str, str]]:
+    """Every egglog program of a document and its output."""
+    found = re.findall(r"^```egglog\n(.*?)^```$(?:(?!^```).)*?^```text\n(.*?)^```$", document, re.S | re.M)
+    if not found or len(found) != len(re.findall(r"^```egglog$", document, re.M)):
+        sys.exit("the document must hold ```egglog blocks, each followed by a ```text block")
+    return found
+
+
+def compare(expected: str, program: str, given: str = "") -> int:
+    finished = subprocess.run([program], capture_output=True, text=True, input=given)
     sys.stderr.write(finished.stderr)
     if finished.returncode != 0:
-        print(f"the README example ended with {finished.returncode}")
+        print(f"the example ended with {finished.returncode}")
         return 1
     difference = difflib.unified_diff(
-        expected.splitlines(), finished.stdout.splitlines(), "README.md says", "it prints", lineterm="")
+        expected.splitlines(), finished.stdout.splitlines(), "the document says", "it prints", lineterm="")
     lines = list(difference)
     print("\n".join(lines))
     return 1 if lines else 0
 
 
 def main() -> int:
-    if len(sys.argv) != 4 or sys.argv[1] not in ("extract", "compare"):
+    if len(sys.argv) != 4 or sys.argv[1] not in ("extract", "compare", "egglog"):
         sys.exit(__doc__)
+    if sys.argv[1] == "egglog":
+        examples = egglog_examples_of(pathlib.Path(sys.argv[2]).read_text())
+        return max(compare(output, sys.argv[3], program) for program, output in examples)
     program, output = example_of(pathlib.Path(sys.argv[2]).read_text())
     if sys.argv[1] == "compare":
         return compare(output, sys.argv[3])

@@ -63,6 +63,14 @@ class ReadmeExample(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("ended with 3", said)
 
+    def test_each_egglog_block_goes_with_the_output_after_it(self):
+        document = "```egglog\n(a)\n```\nprints\n```text\n1\n```\n```egglog\n(b)\n```\n```text\n2\n```\n"
+        self.assertEqual(readme_example.egglog_examples_of(document), [("(a)\n", "1\n"), ("(b)\n", "2\n")])
+        with self.assertRaisesRegex(SystemExit, "each followed by"):
+            readme_example.egglog_examples_of(document + "```egglog\n(c)\n```\n")
+        with self.assertRaisesRegex(SystemExit, "each followed by"):
+            readme_example.egglog_examples_of("no block")
+
 
 if __name__ == "__main__":
     unittest.main()

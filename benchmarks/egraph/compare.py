@@ -1,10 +1,12 @@
 """Runs the programs of generate_programs.py through luminal-egg and, where it installs, the `egglog` package of PyPI.
 
-Prints one line per program: our time, theirs, the ratio, and whether both ended with the same table sizes. Times are
-processor seconds of the whole program, parsing included, so that a busy machine does not distort them. A program on which
-the package uses more than its limits of time or memory is reported as such.
+Prints one line per program: our time, what it costs per match and per row visited, the package's time, the ratio, and whether
+both ended with the same table sizes. The decoders differ only in their number of layers, so their lines are the curve of cost
+over size: the costs per match and row must stay flat. Times are processor seconds of the whole program, parsing included, so
+that a busy machine does not distort them. A program on which the package uses more than its limits of time or memory is
+reported as such.
 
-    python3 benchmarks/egraph/compare.py build/release/bin/luminal-egg [NAME...]
+    ./run bench egraph [--seconds N] [NAME...]
 """
 
 import argparse
@@ -26,6 +28,9 @@ for answer in egraph.run_program(*egraph.parse_program(open(sys.argv[1]).read())
 """
 
 
+PROFILE = "Overall statistics:"
+
+
 def measure(command, seconds, gigabytes):
     """Output and processor seconds of a command, or (None, why) if it did not end well."""
     def limit():
@@ -44,8 +49,16 @@ def measure(command, seconds, gigabytes):
 
 def sizes(output):
     """The last print-size of an output, as a set of pairs."""
-    tables = re.findall(r"\(([^\s()]+) (\d+)\)", output)
+    tables = re.findall(r"\(([^\s()]+) (\d+)\)", output.partition(PROFILE)[0])
     return sorted(tables[-len(set(name for name, _ in tables)):])
+
+
+def unit_costs(output, seconds):
+    """Nanoseconds of the whole program per match and per row visited, from the profile at the end of an output."""
+    profile = output.partition(PROFILE)[2]
+    counts = re.findall(r"num matches (\d+), rows visited (\d+), runs \d+$", profile, re.M)
+    matches, rows = (sum(int(count[i]) for count in counts) for i in range(2))
+    return " ".join(f"{seconds * 1e9 / max(count, 1):9.0f}" for count in (matches, rows))
 
 
 def main():
@@ -60,13 +73,14 @@ def main():
     if peer.returncode != 0:
         print("the egglog package is not installed: only our own times follow")
     empty = measure([arguments.python, "-c", "import egglog.bindings"], 60, 8)[1] if peer.returncode == 0 else 0
-    print(f"{'program':26} {'bytes':>9} {'ours, s':>9} {'package, s':>11} {'ratio':>8}  sizes")
+    print(f"{'program':26} {'bytes':>9} {'ours, s':>9} {'ns/match':>9} {'ns/row':>9} {'package, s':>11} {'ratio':>8}  sizes")
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.names or generate_programs.PROGRAMS:
             path = pathlib.Path(folder) / f"{name}.egg"
             path.write_text(generate_programs.PROGRAMS[name]())
-            ours, spent = measure([arguments.engine, str(path)], 600, 64)
-            line = f"{name:26} {path.stat().st_size:9} {spent if ours is None else format(spent, '9.3f')}"
+            ours, spent = measure([arguments.engine, "--stats", str(path)], 600, 64)
+            line = f"{name:26} {path.stat().st_size:9} "
+            line += spent if ours is None else f"{spent:9.3f} {unit_costs(ours, spent)}"
             if peer.returncode == 0 and ours is not None:
                 theirs, other = measure([arguments.python, "-c", PEER, str(path)], arguments.seconds,
                                         arguments.gigabytes)

@@ -243,7 +243,7 @@ BodyId Arena::substitute(BodyId id, Bindings bindings, Memo& memo) {
       result = op(copy.op, copy.dtype, std::move(children));
       break;
     case BodyKind::kWhere:
-      result = where(std::move(exprs), children[0], children[1]);
+      result = where(exprs, children[0], children[1]);
       break;
     case BodyKind::kReduce:
       result = reduce(copy.op, std::move(exprs), children[0]);

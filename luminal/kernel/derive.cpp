@@ -64,7 +64,7 @@ class Expander {
     if (std::any_of(tests.begin(), tests.end(),
                     [](const Expr& test) { return test.is_constant(0); }))
       return fill;
-    return arena_.where(std::move(tests), expand(edge.node, position), fill);
+    return arena_.where(tests, expand(edge.node, position), fill);
   }
 
   BodyId load(NodeId id, const std::vector<Expr>& index) {

@@ -70,7 +70,8 @@ NodeId softmax(Writer& write) {
   const NodeId x = write.input("x");
   const NodeId most = write.scalar(Op::kMul, write.along_rows(Op::kReduceMax, x), -1);
   const NodeId shifted = write.unary(Op::kExp, write.binary(Op::kAdd, x, most));
-  return write.binary(Op::kDiv, shifted, write.along_rows(Op::kSum, shifted));
+  return write.binary(Op::kMul, shifted,
+                      write.unary(Op::kRecip, write.along_rows(Op::kSum, shifted)));
 }
 
 NodeId normalised(Writer& write, NodeId centred) {

@@ -195,7 +195,9 @@ void NestEmitter::emit_lanes(const Statement& loop, Value* begin, Value* end) {
   const Expr axis = loop.axes.back();
   const int lanes = plan_.lanes();
   const bool inner = has_inner_loops(loop);
-  const auto copies = static_cast<size_t>(inner ? 1 : plan_.unroll());
+  // A sum waits for itself; twice the copies keep the units busy.
+  const int chains = loop.role == LoopRole::kReduction ? 2 : 1;
+  const auto copies = static_cast<size_t>(inner ? 1 : plan_.unroll() * chains);
   const std::vector<size_t> carried = carried_sums(loop);
   LUMINAL_CHECK(carried.empty() || loop.role == LoopRole::kReduction,
                 "an independent loop carries sums");

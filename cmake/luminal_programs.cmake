@@ -72,8 +72,13 @@ function(luminal_egglog_examples)
     add_test(NAME luminal-egg/${document} COMMAND ${Python3_EXECUTABLE} ${script} egglog ${PROJECT_SOURCE_DIR}/${document}
                                                   $<TARGET_FILE:luminal-egg>)
   endforeach()
+  # A run that would not end, ends with a reason.
+  add_test(NAME luminal-egg/budget COMMAND luminal-egg --max-iterations 9 ${PROJECT_SOURCE_DIR}/tests/egraph/endless.egg)
+  set_tests_properties(luminal-egg/budget PROPERTIES PASS_REGULAR_EXPRESSION "a run ended early: iteration budget used up")
+  add_test(NAME luminal-egg/bad_option COMMAND luminal-egg --max-rows none)
+  set_tests_properties(luminal-egg/bad_option PROPERTIES PASS_REGULAR_EXPRESSION "--max-rows takes a number of at least 1, got 'none'")
   add_test(NAME luminal-egg/help COMMAND luminal-egg --help)
-  set_tests_properties(luminal-egg/help PROPERTIES PASS_REGULAR_EXPRESSION "usage: luminal-egg .*--costs.*--stats.*-j N")
+  set_tests_properties(luminal-egg/help PROPERTIES PASS_REGULAR_EXPRESSION "usage: luminal-egg .*--costs.*--stats.*-j N.*--max-seconds")
 endfunction()
 
 # luminal_benchmarks(): a folder benchmarks/SUITE with .cpp files is the google-benchmark program SUITE_bench (`./run bench SUITE`).

@@ -100,12 +100,14 @@ Callable Builder::declare(FunctionDecl decl) {
 }
 
 Callable Builder::constructor(std::string name, const std::vector<SortRef>& inputs,
-                              const SortRef& output, std::optional<uint64_t> cost) {
+                              const SortRef& output, std::optional<uint64_t> cost,
+                              bool unextractable) {
   FunctionDecl decl;
   decl.name = std::move(name);
   decl.inputs = names_of(inputs);
   decl.output = output.name;
   decl.cost = cost;
+  decl.unextractable = unextractable;
   return declare(std::move(decl));
 }
 
@@ -130,6 +132,10 @@ Callable Builder::function(std::string name, const std::vector<SortRef>& inputs,
 
 void Builder::ruleset(std::string name) {
   egraph_.database().declare_ruleset({{}, std::move(name), false, {}});
+}
+
+void Builder::combined_ruleset(std::string name, std::vector<std::string> members) {
+  egraph_.database().declare_ruleset({{}, std::move(name), true, std::move(members)});
 }
 
 RuleId Builder::rule(std::vector<Fact> facts, std::vector<Action> actions, RuleOptions options) {

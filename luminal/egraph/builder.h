@@ -96,14 +96,19 @@ class Builder {
   static SortRef string() { return {kStringSort, "String"}; }
   static SortRef boolean() { return {kBoolSort, "bool"}; }
   static SortRef unit() { return {kUnitSort, "Unit"}; }
+  static SortRef big_int() { return {kBigIntSort, "BigInt"}; }
+  static SortRef big_rat() { return {kBigRatSort, "BigRat"}; }
 
+  /// A constructor; the cost is that of an e-node in extraction, 1 unless said.
   Callable constructor(std::string name, const std::vector<SortRef>& inputs, const SortRef& output,
-                       std::optional<uint64_t> cost = std::nullopt);
+                       std::optional<uint64_t> cost = std::nullopt, bool unextractable = false);
   Callable relation(std::string name, const std::vector<SortRef>& inputs);
   /// A function; without a merge expression over `old` and `new`, a second value is an error.
   Callable function(std::string name, const std::vector<SortRef>& inputs, const SortRef& output,
                     std::optional<Expr> merge = std::nullopt);
   void ruleset(std::string name);
+  /// The rules of all members, also of those that are added to them later.
+  void combined_ruleset(std::string name, std::vector<std::string> members);
 
   RuleId rule(std::vector<Fact> facts, std::vector<Action> actions, RuleOptions options = {});
   void rewrite(Expr from, Expr to, RuleOptions options = {});

@@ -84,6 +84,35 @@ TEST(Builder, RulesetsSchedulesAndFunctions) {
   EXPECT_EQ(report.matches, 10u);
 }
 
+TEST(Builder, CombinedRulesetsAndNodesThatAreNeverExtracted) {
+  EGraph egraph;
+  Builder b(egraph);
+  const SortRef sort = b.sort("S");
+  const Callable leaf = b.constructor("Leaf", {Builder::i64()}, sort, 10);
+  const Callable hidden = b.constructor("Hidden", {}, sort, 1, true);
+  b.ruleset("one");
+  b.ruleset("two");
+  b.combined_ruleset("both", {"one", "two"});
+  b.rule({holds(leaf(1))}, {egraph::insert(leaf(2))}, {.ruleset = "one", .name = "a", .when = {}});
+  b.rule({holds(leaf(2))}, {unite(leaf(2), hidden())}, {.ruleset = "two", .name = "b", .when = {}});
+  egraph.evaluate(leaf(1));
+  egraph.run(saturate({run("both")}));
+  EXPECT_EQ(egraph.run_program("(extract (Hidden))"), "(Leaf 2)\n");
+  EXPECT_EQ(Builder::big_int().name, "BigInt");
+  EXPECT_EQ(Builder::big_rat().name, "BigRat");
+}
+
+TEST(EGraph, SaysThatARunReachedItsBudget) {
+  EGraph egraph({.budget = {.iterations = 5}});
+  const std::string program =
+      "(relation R (i64)) (R 0) (rule ((R x)) ((R (+ x 1)))) (run-schedule (saturate (run)))";
+  egraph.run_program(program + "(run 1)");
+  EXPECT_EQ(egraph.budget_reached(), StopReason::kIterations);
+  EGraph unlimited;
+  unlimited.run_program("(relation R (i64)) (R 0) (run 3)");
+  EXPECT_EQ(unlimited.budget_reached(), StopReason::kFinished);
+}
+
 TEST(HostSorts, CarryValuesThroughRules) {
   EGraph egraph;
   Builder b(egraph);

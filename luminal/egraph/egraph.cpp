@@ -178,6 +178,7 @@ RuleId EGraph::add_rule(const RuleDecl& decl) {
 
 RunReport EGraph::run(const Schedule& schedule) {
   last_report_ = scheduler_.run(schedule);
+  if (budget_reached_ == StopReason::kFinished) budget_reached_ = last_report_.stop;
   return last_report_;
 }
 

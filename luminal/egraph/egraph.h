@@ -62,6 +62,8 @@ class EGraph {
   SourceMap& sources() { return sources_; }
   /// Report of the last run command.
   const RunReport& last_report() const { return last_report_; }
+  /// Why the first run that reached its budget ended; kFinished if none did.
+  StopReason budget_reached() const { return budget_reached_; }
   void set_budget(const RunBudget& budget) { scheduler_.set_budget(budget); }
   void set_threads(uint32_t threads) { scheduler_.set_threads(threads); }
 
@@ -93,6 +95,7 @@ class EGraph {
   std::vector<std::string> open_files_;
   std::string output_;
   RunReport last_report_;
+  StopReason budget_reached_ = StopReason::kFinished;
   std::unique_ptr<Extractor> extractor_;
   Epoch extractor_epoch_ = 0;
 };

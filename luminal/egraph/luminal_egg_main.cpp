@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "luminal/egraph/egraph.h"
 #include "luminal/egraph/report.h"
+#include "luminal/support/text.h"
 
 namespace {
 
@@ -19,12 +21,14 @@ using luminal::egraph::EGraphOptions;
 using luminal::egraph::ProgramError;
 
 constexpr const char* kUsage =
-    "usage: luminal-egg [--costs] [--stats] [-j N] [FILE...]\n"
+    "usage: luminal-egg [OPTION...] [FILE...]\n"
     "  Runs egglog programs, one after the other on the same e-graph, up to the first that fails;\n"
     "  without a file, reads commands from the prompt.\n"
     "  --costs   print (extraction-costs N) in place of each extracted term\n"
     "  --stats   print the profile at the end\n"
-    "  -j N      match rules with N threads\n";
+    "  -j N      match rules with N threads\n"
+    "  --max-iterations N, --max-rows N, --max-seconds N\n"
+    "            end a run command that reaches this, say so at the end, and go on\n";
 
 struct Arguments {
   EGraphOptions options;
@@ -32,6 +36,19 @@ struct Arguments {
   bool help = false;
   std::vector<std::string> files;
 };
+
+/// The word after an option; nothing at the end.
+std::string next(const std::vector<std::string>& words, size_t& i) {
+  return ++i < words.size() ? words[i] : "";
+}
+
+uint64_t whole_number(const std::string& option, const std::string& text) {
+  const std::optional<int64_t> number = luminal::support::parse_int64(text);
+  if (!number || *number < 1)
+    throw luminal::UserError("luminal-egg", "{} takes a number of at least 1, got '{}'", option,
+                             text);
+  return static_cast<uint64_t>(*number);
+}
 
 Arguments parse_arguments(const std::vector<std::string>& words) {
   Arguments result;
@@ -44,13 +61,16 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     } else if (word == "--help" || word == "-h") {
       result.help = true;
     } else if (word.rfind("-j", 0) == 0) {
-      const std::string number = word.size() > 2      ? word.substr(2)
-                                 : ++i < words.size() ? words[i]
-                                                      : "";
-      if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
-          number.size() > 3 || std::stoi(number) == 0)
-        throw luminal::UserError("luminal-egg", "-j takes a number of threads, got '{}'", number);
-      result.options.threads = static_cast<uint32_t>(std::stoi(number));
+      const uint64_t threads =
+          whole_number("-j", word.size() > 2 ? word.substr(2) : next(words, i));
+      if (threads > 999) throw luminal::UserError("luminal-egg", "-j {} is too many", threads);
+      result.options.threads = static_cast<uint32_t>(threads);
+    } else if (word == "--max-iterations") {
+      result.options.budget.iterations = whole_number(word, next(words, i));
+    } else if (word == "--max-rows") {
+      result.options.budget.rows = whole_number(word, next(words, i));
+    } else if (word == "--max-seconds") {
+      result.options.budget.seconds = static_cast<double>(whole_number(word, next(words, i)));
     } else if (word.size() > 1 && word[0] == '-') {
       throw luminal::UserError("luminal-egg", "unknown option {}\n{}", word, kUsage);
     } else {
@@ -156,6 +176,9 @@ int main(int argc, char** argv) {
     EGraph egraph(arguments.options);
     const bool good =
         arguments.files.empty() ? run_prompt(egraph) : run_files(egraph, arguments.files);
+    if (egraph.budget_reached() != luminal::egraph::StopReason::kFinished)
+      std::cerr << "luminal-egg: a run ended early: "
+                << luminal::egraph::to_text(egraph.budget_reached()) << "\n";
     if (arguments.stats) std::cout << luminal::egraph::profile_text(egraph.database());
     return good ? 0 : 1;
   } catch (const std::exception& error) {

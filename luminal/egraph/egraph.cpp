@@ -9,6 +9,12 @@
 #include "luminal/egraph/report.h"
 
 namespace luminal::egraph {
+namespace {
+
+/// Every level holds a copy of the whole state.
+constexpr size_t kMaxPushes = 1000;
+
+}  // namespace
 
 EGraph::EGraph(EGraphOptions options)
     : options_(options),
@@ -182,7 +188,11 @@ RunReport EGraph::run(const Schedule& schedule) {
   return last_report_;
 }
 
-void EGraph::push() { saved_.push_back(db_); }
+void EGraph::push() {
+  if (saved_.size() >= kMaxPushes)
+    throw run_error({}, "pushed deeper than {} levels without a pop", kMaxPushes);
+  saved_.push_back(db_);
+}
 
 void EGraph::pop() {
   if (saved_.empty()) throw ProgramError(ProgramError::Kind::kRun, "Tried to pop too much");

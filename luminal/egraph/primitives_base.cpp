@@ -6,6 +6,9 @@ namespace {
 
 using Args = std::span<const Value>;
 
+/// Longer strings have no value: a program that doubles one without end stops there.
+constexpr uint64_t kMaxStringBytes = uint64_t{1} << 26;
+
 int64_t count_matches(const std::string& text, const std::string& pattern) {
   if (pattern.empty()) return static_cast<int64_t>(text.size()) + 1;
   int64_t count = 0;
@@ -13,6 +16,12 @@ int64_t count_matches(const std::string& text, const std::string& pattern) {
        at = text.find(pattern, at + pattern.size()))
     ++count;
   return count;
+}
+
+/// At most this many bytes come out of a replacement.
+uint64_t size_after_replacing(const std::string& text, const std::string& from,
+                              const std::string& to) {
+  return text.size() + static_cast<uint64_t>(count_matches(text, from)) * to.size();
 }
 
 std::string replace_all(const std::string& text, const std::string& from, const std::string& to) {
@@ -70,14 +79,20 @@ void add_bool_primitives(PrimitiveRegistry& registry) {
 
 void add_string_primitives(PrimitiveRegistry& registry) {
   add(registry, "+", takes_any_number_of(kStringSort, kStringSort), [](Evaluator& eval, Args args) {
+    uint64_t size = 0;
+    for (Value arg : args) size += eval.values.string(arg).size();
+    if (size > kMaxStringBytes) return kNoValue;
     std::string text;
     for (Value arg : args) text += eval.values.string(arg);
     return eval.values.from_string(text);
   });
   add(registry, "replace", takes({kStringSort, kStringSort, kStringSort}, kStringSort),
       [](Evaluator& eval, Args args) {
-        return eval.values.from_string(replace_all(
-            eval.values.string(args[0]), eval.values.string(args[1]), eval.values.string(args[2])));
+        const std::string& text = eval.values.string(args[0]);
+        const std::string& from = eval.values.string(args[1]);
+        const std::string& to = eval.values.string(args[2]);
+        if (size_after_replacing(text, from, to) > kMaxStringBytes) return kNoValue;
+        return eval.values.from_string(replace_all(text, from, to));
       });
   add_filter(registry, "count-matches", takes({kStringSort, kStringSort}, kI64Sort),
              [](Evaluator& eval, Args args) {

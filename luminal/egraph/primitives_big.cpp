@@ -1,5 +1,6 @@
 // Primitives of BigInt and BigRat, on GMP. Results too large to be worth computing (shifts and
-// powers beyond a million bits) have no value, like other partial operations.
+// powers beyond a million bits, numbers beyond two million) have no value, like other partial
+// operations: a program that squares without end stops there.
 #include "luminal/egraph/big_store.h"
 #include "luminal/egraph/primitive_families.h"
 
@@ -11,16 +12,23 @@ using MaybeInt = std::optional<mpz_class>;
 using MaybeRat = std::optional<mpq_class>;
 
 constexpr unsigned long kMaxBits = 1000000;
+/// No number larger than this is kept. Operands are, so a single step cannot overshoot by much.
+constexpr size_t kMaxKeptBits = size_t{1} << 21;
+
+bool worth_keeping(const mpz_class& number) {
+  return mpz_sizeinbase(number.get_mpz_t(), 2) <= kMaxKeptBits;
+}
 
 const mpz_class& integer(Evaluator& eval, Value value) { return eval.values.big().integers[value]; }
 const mpq_class& rational(Evaluator& eval, Value value) {
   return eval.values.big().rationals[value];
 }
 Value add_integer(Evaluator& eval, const mpz_class& number) {
-  return eval.values.big().integers.add(number);
+  return worth_keeping(number) ? eval.values.big().integers.add(number) : kNoValue;
 }
 Value add_rational(Evaluator& eval, mpq_class number) {
   number.canonicalize();
+  if (!worth_keeping(number.get_num()) || !worth_keeping(number.get_den())) return kNoValue;
   return eval.values.big().rationals.add(number);
 }
 

@@ -8,6 +8,9 @@ namespace {
 
 using Args = std::span<const Value>;
 
+/// Longer vectors have no value: a program that appends without end stops there.
+constexpr size_t kMaxLength = size_t{1} << 24;
+
 std::vector<Value> copy_words(Evaluator& eval, Value id) {
   const auto words = eval.containers.words(id);
   return {words.begin(), words.end()};
@@ -30,6 +33,7 @@ void add_vec_builders(PrimitiveRegistry& registry, SortId vec, SortId element) {
     std::vector<Value> all;
     for (Value arg : args) {
       const auto words = eval.containers.words(arg);
+      if (all.size() + words.size() > kMaxLength) return kNoValue;
       all.insert(all.end(), words.begin(), words.end());
     }
     return eval.containers.intern(vec, std::move(all), eval.ids);
@@ -47,7 +51,7 @@ void add_vec_builders(PrimitiveRegistry& registry, SortId vec, SortId element) {
   if (element != kI64Sort) return;
   add(registry, "vec-range", takes({kI64Sort}, vec), [vec](Evaluator& eval, Args args) {
     const int64_t end = eval.values.i64(args[0]);
-    if (end > (int64_t{1} << 24)) return kNoValue;
+    if (end > static_cast<int64_t>(kMaxLength)) return kNoValue;
     std::vector<Value> words;
     for (int64_t i = 0; i < end; ++i) words.push_back(eval.values.from_i64(i));
     return eval.containers.intern(vec, std::move(words), eval.ids);

@@ -116,11 +116,14 @@ bool Scheduler::holds(std::vector<Fact> facts) {
   return found;
 }
 
-void Scheduler::collect_rules(const std::string& ruleset, std::vector<RuleId>& rules) const {
-  const Ruleset& set = db_.rulesets.at(ruleset);
+/// Rulesets that many others contain are entered once: counting paths would take forever.
+void Scheduler::collect_rules(const Ruleset& set, std::vector<const Ruleset*>& seen,
+                              std::vector<RuleId>& rules) const {
+  if (std::find(seen.begin(), seen.end(), &set) != seen.end()) return;
+  seen.push_back(&set);
   for (const RuleId rule : set.rules)
     if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
-  for (const std::string& member : set.members) collect_rules(member, rules);
+  for (const std::string& member : set.members) collect_rules(db_.rulesets.at(member), seen, rules);
 }
 
 /// The semi-naive variants of a rule: for each atom, matches that use a new row there, old rows
@@ -246,7 +249,8 @@ void Scheduler::apply(const MatchBuffer& buffer) {
 
 bool Scheduler::iterate(const std::string& name, RunReport& report) {
   std::vector<RuleId> rules;
-  collect_rules(name, rules);
+  std::vector<const Ruleset*> seen;
+  collect_rules(db_.rulesets.at(name), seen, rules);
   const auto start = Clock::now();
   std::vector<Task> tasks;
   for (const RuleId rule : rules) add_tasks(rule, tasks);

@@ -57,7 +57,8 @@ class Scheduler {
   bool run_step(const Schedule& schedule, RunReport& report);
   bool run_ruleset(const Schedule& run, RunReport& report);
   bool iterate(const std::string& ruleset, RunReport& report);
-  void collect_rules(const std::string& ruleset, std::vector<RuleId>& rules) const;
+  void collect_rules(const Ruleset& set, std::vector<const Ruleset*>& seen,
+                     std::vector<RuleId>& rules) const;
   void add_tasks(RuleId rule, std::vector<Task>& tasks);
   void match(const std::vector<Task>& tasks, std::vector<MatchBuffer>& buffers);
   void match_task(const Task& task, MatchBuffer& buffer, bool may_build);

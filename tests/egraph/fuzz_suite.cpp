@@ -142,6 +142,62 @@ TEST(Robustness, HugeLiteralsAreIdentifiersFloatsOrErrors) {
   EXPECT_NO_THROW(egraph.run_program("(let $s \"" + std::string(1000000, 'a') + "\")"));
 }
 
+/// What a program says when it fails; empty if it does not.
+std::string error_of(const std::string& text) {
+  EGraph egraph;
+  try {
+    egraph.run_program(text);
+  } catch (const ProgramError& error) {
+    return error.text();
+  }
+  return "";
+}
+
+/// `first`, then forty steps that each combine the last value with itself.
+std::string doubled(const std::string& first, const std::string& step) {
+  std::string text = first;
+  for (int i = 1; i <= 40; ++i) {
+    std::string line = step;
+    for (size_t at = line.find('#'); at != std::string::npos; at = line.find('#'))
+      line.replace(at, 1, "$v" + std::to_string(i - 1));
+    text += "(let $v" + std::to_string(i) + " " + line + ")\n";
+  }
+  return text;
+}
+
+void expect_error(const std::string& text, const std::string& part) {
+  const std::string error = error_of(text);
+  EXPECT_NE(error.find(part), std::string::npos) << "error: " << error;
+}
+
+TEST(Robustness, ValuesThatDoubleWithoutEndHaveNoValueBeyondALimit) {
+  const std::pair<const char*, const char*> programs[] = {
+      {"(let $v0 \"ab\")", "(+ # #)"},
+      {"(let $v0 \"ab\")", "(replace # \"a\" \"aaaa\")"},
+      {"(let $v0 \"ab\")", "(replace # \"\" \"ab\")"},
+      {"(let $v0 (bigint 7))", "(* # #)"},
+      {"(let $v0 (bigrat (bigint 7) (bigint 3)))", "(* # #)"},
+      {"(sort V (Vec i64)) (let $v0 (vec-of 1 2))", "(vec-append # #)"}};
+  for (const auto& [first, step] : programs) {
+    SCOPED_TRACE(step);
+    expect_error(doubled(first, step), "it has no value for its arguments");
+  }
+}
+
+TEST(Robustness, PushingWithoutEndIsRefused) {
+  expect_error("(push 9223372036854775807)", "pushed deeper than 1000 levels");
+  EXPECT_EQ(error_of("(relation r (i64)) (push 1000) (r 1) (pop 1000) (fail (check (r 1)))"), "");
+}
+
+TEST(Robustness, RulesetsThatShareMembersAreEnteredOnce) {
+  std::string text = "(ruleset r0) (relation n (i64)) (rule ((n 0)) ((n 1)) :ruleset r0)";
+  for (int i = 1; i <= 60; ++i) {
+    const std::string below = " r" + std::to_string(i - 1);
+    text += "(unstable-combined-ruleset r" + std::to_string(i) + below + below + ")";
+  }
+  EXPECT_EQ(error_of(text + "(n 0) (run r60 1) (check (n 1))"), "");
+}
+
 TEST(Robustness, CyclicIncludesEndWithAnError) {
   const auto path = std::filesystem::temp_directory_path() / "luminal_cyclic_include.egg";
   std::ofstream(path) << "(include \"" << path.string() << "\")";

@@ -18,7 +18,7 @@ RowIndex::Bucket* RowIndex::locate(Value key) {
 }
 
 void RowIndex::grow() {
-  std::vector<Bucket> old(buckets_.empty() ? 16 : buckets_.size() * 2, Bucket{0, 0, 0, 0});
+  BigVector<Bucket> old(buckets_.empty() ? 16 : buckets_.size() * 2, Bucket{0, 0, 0, 0});
   old.swap(buckets_);
   for (const Bucket& bucket : old)
     if (bucket.size != 0) *locate(bucket.key) = bucket;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "luminal/egraph/big_vector.h"
 #include "luminal/egraph/value.h"
 
 namespace luminal::egraph {
@@ -32,8 +33,8 @@ class RowIndex {
   void grow();
   void push(Bucket& bucket, uint32_t row);
 
-  std::vector<Bucket> buckets_;
-  std::vector<uint32_t> pool_;
+  BigVector<Bucket> buckets_;
+  BigVector<uint32_t> pool_;
   uint32_t used_ = 0;
 };
 

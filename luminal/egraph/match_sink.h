@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "luminal/egraph/big_vector.h"
 #include "luminal/egraph/database.h"
 
 namespace luminal::egraph {
@@ -14,7 +15,7 @@ namespace luminal::egraph {
 struct MatchBuffer {
   RuleId rule = kNone;
   uint32_t width = 0;
-  std::vector<Value> values;
+  BigVector<Value> values;
   uint64_t kept = 0;   // in `values`
   uint64_t count = 0;  // found, dropped ones included
   uint64_t rows_visited = 0;

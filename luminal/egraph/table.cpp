@@ -19,16 +19,6 @@ Table& Table::operator=(const Table& other) {
   return *this;
 }
 
-uint32_t Table::find(const Value* keys, uint32_t hash) const {
-  if (hash_.empty()) return kNone;
-  const size_t mask = hash_.size() - 1;
-  for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    const HashSlot& slot = hash_[at];
-    if (slot.row == kNone) return kNone;
-    if (slot.hash == hash && slot.row != kTombstone && same_keys(keys, slot.row)) return slot.row;
-  }
-}
-
 Table::HashSlot* Table::find_slot(const Value* keys, uint32_t hash) {
   const size_t mask = hash_.size() - 1;
   HashSlot* reusable = nullptr;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "luminal/egraph/big_vector.h"
 #include "luminal/egraph/column_index.h"
 #include "luminal/egraph/value.h"
 
@@ -42,7 +43,15 @@ class Table {
   uint32_t hash(const Value* keys) const { return hash_words(keys, num_keys_); }
   /// The live row with these keys, or kNone.
   uint32_t find(const Value* keys) const { return find(keys, hash(keys)); }
-  uint32_t find(const Value* keys, uint32_t hash) const;
+  uint32_t find(const Value* keys, uint32_t hash) const {
+    if (hash_.empty()) return kNone;
+    const size_t mask = hash_.size() - 1;
+    for (size_t at = hash & mask;; at = (at + 1) & mask) {
+      const HashSlot& slot = hash_[at];
+      if (slot.row == kNone) return kNone;
+      if (slot.hash == hash && slot.row != kTombstone && same_keys(keys, slot.row)) return slot.row;
+    }
+  }
   /// Starts to fetch the hash slot of some keys from memory.
   void prefetch(const Value* keys) const { prefetch(hash(keys)); }
   void prefetch(uint32_t hash) const {
@@ -119,10 +128,10 @@ class Table {
   uint32_t num_subsumed_ = 0;  // written, whether still live or not
   uint32_t used_slots_ = 0;
   uint64_t wasted_rows_ = 0;
-  std::vector<Value> cells_;
-  std::vector<uint8_t> flags_;
+  BigVector<Value> cells_;
+  BigVector<uint8_t> flags_;
   std::vector<EpochStart> epochs_;
-  std::vector<HashSlot> hash_;
+  BigVector<HashSlot> hash_;
   std::vector<std::unique_ptr<CachedIndex>> by_column_;
   std::vector<std::unique_ptr<CachedIndex>> by_columns_;
 };

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "luminal/egraph/big_vector.h"
 #include "luminal/egraph/value.h"
 
 namespace luminal::egraph {
@@ -49,7 +50,7 @@ class UnionFind {
   uint32_t size() const { return static_cast<uint32_t>(parent_.size()); }
 
  private:
-  std::vector<Value> parent_;
+  BigVector<Value> parent_;
   std::vector<Value> displaced_;
 };
 

@@ -102,6 +102,12 @@ TEST(Builder, CombinedRulesetsAndNodesThatAreNeverExtracted) {
   EXPECT_EQ(Builder::big_rat().name, "BigRat");
 }
 
+TEST(EGraph, LeadingZerosOfBigIntegersAreDecimal) {
+  EGraph egraph;
+  egraph.run_program(R"((check (= (from-string "-0009") (bigint -9))))");
+  egraph.run_program(R"((check (= (from-string "+010") (bigint 10))))");
+}
+
 TEST(EGraph, SaysThatARunReachedItsBudget) {
   EGraph egraph({.budget = {.iterations = 5}});
   const std::string program =

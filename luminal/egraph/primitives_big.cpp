@@ -130,7 +130,8 @@ void add_int_conversions(PrimitiveRegistry& registry) {
     const size_t sign = !text.empty() && text[0] == '-' ? 1 : 0;
     if (text.size() == sign || text.find_first_not_of("0123456789", sign) != std::string_view::npos)
       return kNoValue;
-    return add_integer(eval, mpz_class(std::string(text)));
+    // In base 10: left to itself, GMP takes a leading 0 for octal.
+    return add_integer(eval, mpz_class(std::string(text), 10));
   });
 }
 

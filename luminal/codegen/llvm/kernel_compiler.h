@@ -4,8 +4,6 @@
 // needed: what comes out can be launched by runtime, here or elsewhere.
 #pragma once
 
-#include <llvm/IR/Module.h>
-
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,6 +12,11 @@
 #include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/runtime/artifact.h"
 #include "luminal/support/file_cache.h"
+
+// The compiler's own headers stay with those who write code.
+namespace llvm {
+class Module;
+}
 
 namespace luminal::codegen {
 

@@ -1,0 +1,71 @@
+// The code of one kernel for the CPU: whatever its body is, here it becomes launches. Templates
+// that know a form of body (products, transpositions, attention) are asked first; the loop nest,
+// which takes every body, is the last. A template may need several launches and memory between
+// them. No LLVM types: whoever plans may ask.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/graph/program.h"
+#include "luminal/kernel/nest.h"
+
+namespace luminal::codegen {
+
+/// What a template may know beyond the body.
+struct CpuKernelOptions {
+  /// How loops are built where the nest is used.
+  kernel::NestOptions nest = {.online = false, .keep_rows = true};
+  /// Tensors whose data rarely changes between runs (constants and weights): what is made of them
+  /// alone may be made ahead (CpuLaunch::prepare).
+  std::vector<kernel::NodeId> constants = {};
+  /// Values of dims to expect; others count as `typical_dim`.
+  graph::DimValues dims = {};
+  int64_t typical_dim = 512;
+  /// How many threads run a launch.
+  int threads = 1;
+  /// Sums may be taken in another order.
+  bool reassociate = true;
+  /// Round narrow floats after every op, as the interpreter does.
+  bool round_each = false;
+  /// Results of at least this many bytes go past the caches. 0: never.
+  int64_t streaming_bytes = int64_t{32} << 20;
+};
+
+/// What a pointer of a launch points to: a tensor of the kernel, or a temporary of its code.
+struct LaunchBuffer {
+  enum class Kind : uint8_t { kTensor, kTemporary };
+  Kind kind = Kind::kTensor;
+  kernel::NodeId tensor = {};  ///< kTensor
+  size_t temporary = 0;        ///< kTemporary: which of CpuKernel::temporaries
+  bool operator==(const LaunchBuffer&) const = default;
+};
+
+/// One launch of an entry.
+struct CpuLaunch {
+  KernelSource source;  ///< with one entry
+  std::vector<LaunchBuffer> buffers;
+  std::vector<symbolic::Expr> scalars;  ///< over the dims, which are found by name
+  symbolic::Expr items = 1;
+  symbolic::Expr scratch_bytes = 0;  ///< per thread
+  int64_t chunk = 0;                 ///< as runtime::LaunchSize has it
+  int threads = 0;
+  /// Reads constants (and temporaries of such launches) only and writes temporaries only: it need
+  /// not run again while they stay the same.
+  bool prepare = false;
+};
+
+/// A kernel as code.
+struct CpuKernel {
+  std::vector<CpuLaunch> launches;          ///< in order; each waits for those before it
+  std::vector<symbolic::Expr> temporaries;  ///< sizes in bytes, over the dims
+  std::string schedule;                     ///< for people: the template and its choices
+};
+
+/// The code of a kernel. Bodies made on the way go to the arena, which must live until the sources
+/// are compiled.
+CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
+                     const CpuKernelOptions& options = {});
+
+}  // namespace luminal::codegen

@@ -130,4 +130,21 @@ inline codegen::TestKernel read_kernel() {
   });
 }
 
+/// Copies the lines `begin` to `end` of its first buffer to the second, past the caches.
+inline codegen::TestKernel copy_kernel() {
+  using codegen::VectorBuilder;
+  return codegen::TestKernel(
+      codegen::host_target(), [](VectorBuilder& builder, const codegen::EntryArguments& entry) {
+        llvm::Type* line = VectorBuilder::vector(builder.i32(), 16);
+        llvm::Value* source = builder.buffer(entry, 0);
+        llvm::Value* target = builder.buffer(entry, 1);
+        builder.loop(entry.begin, entry.end, builder.index(1), [&](llvm::Value* index) {
+          llvm::Value* at = builder.ir().CreateMul(index, builder.index(64));
+          builder.store(builder.load(line, builder.offset(source, at)), builder.offset(target, at),
+                        {.align = 64, .streaming = true});
+        });
+        builder.fence();
+      });
+}
+
 }  // namespace luminal::benchmarks

@@ -1,0 +1,119 @@
+// The patterns that networks are made of, each as a graph of its own: what one kernel, or a few,
+// can reach. Sizes are those of the literature and beyond the caches.
+#include <fmt/format.h>
+
+#include "benchmarks/suite.h"
+
+namespace luminal::benchmarks {
+namespace {
+
+/// Networks of one result, from inputs of one shape.
+using Unary = Tensor (*)(const Tensor& x);
+
+constexpr int64_t kSide = 4096;
+
+void add_large(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function) {
+  cases.push_back({fmt::format("{} {}x{}", name, kSide, kSide), dtype, [=](Network& network) {
+                     network.outputs = {function(network.input({kSide, kSide}, dtype))};
+                   }});
+}
+
+void add_rows(std::vector<Case>& cases, DType dtype) {
+  add_large(cases, "gelu tanh", dtype, [](const Tensor& x) { return gelu_tanh(x); });
+  add_large(cases, "gelu erf", dtype, [](const Tensor& x) { return gelu(x); });
+  add_large(cases, "softmax", dtype, [](const Tensor& x) { return softmax(x); });
+  add_large(cases, "log softmax", dtype, [](const Tensor& x) { return log_softmax(x); });
+  add_large(cases, "layer norm", dtype, [](const Tensor& x) { return layer_norm(x); });
+  add_large(cases, "rms norm", dtype, [](const Tensor& x) { return rms_norm(x); });
+  add_large(cases, "row sum", dtype, [](const Tensor& x) { return sum(x, -1); });
+  add_large(cases, "column sum", dtype, [](const Tensor& x) { return sum(x, 0); });
+  add_large(cases, "full sum", dtype, [](const Tensor& x) { return sum(x); });
+  add_large(cases, "transpose", dtype, [](const Tensor& x) { return transpose(x, 0, 1); });
+}
+
+void add_elementwise(std::vector<Case>& cases, DType dtype) {
+  const auto two = [dtype](auto function) {
+    return [dtype, function](Network& network) {
+      const Tensor a = network.input({kSide, kSide}, dtype);
+      network.outputs = {function(a, network.input({kSide, kSide}, dtype))};
+    };
+  };
+  cases.push_back({fmt::format("add {0}x{0}", kSide), dtype,
+                   two([](const Tensor& a, const Tensor& b) { return a + b; })});
+  cases.push_back({fmt::format("chain {0}x{0}", kSide), dtype,
+                   two([](const Tensor& a, const Tensor& b) { return sqrt(abs(sin(a + b))); })});
+}
+
+void add_product(std::vector<Case>& cases, DType dtype, int64_t m, int64_t n, int64_t k) {
+  const bool cube = m == n && n == k;
+  const std::string size = cube ? fmt::format("{}", m) : fmt::format("{}x{}x{}", m, n, k);
+  cases.push_back({"matmul " + size, dtype,
+                   [=](Network& network) {
+                     const Tensor a = network.input({m, k}, dtype);
+                     network.outputs = {matmul(a, network.input({k, n}, dtype))};
+                   },
+                   2.0 * static_cast<double>(m * n * k)});
+}
+
+void add_gemv(std::vector<Case>& cases, DType dtype, int64_t n, int64_t k) {
+  cases.push_back({fmt::format("gemv {}x{}", n, k), dtype, [=](Network& network) {
+                     const Tensor weight = network.input({n, k}, dtype);
+                     network.outputs = {matmul(weight, network.input({k}, dtype))};
+                   }});
+}
+
+void add_attention(std::vector<Case>& cases, DType dtype, int64_t tokens, bool causal) {
+  constexpr int64_t kHeads = 12;
+  constexpr int64_t kWidth = 64;
+  cases.push_back(
+      {fmt::format("{}attention {}x{}x{}", causal ? "causal " : "", kHeads, tokens, kWidth), dtype,
+       [=](Network& network) {
+         const Tensor q = network.input({kHeads, tokens, kWidth}, dtype);
+         const Tensor k = network.input({kHeads, tokens, kWidth}, dtype);
+         const Tensor v = network.input({kHeads, tokens, kWidth}, dtype);
+         network.outputs = {attention(q, k, v, {.causal = causal})};
+       },
+       (causal ? 2.0 : 4.0) * static_cast<double>(kHeads * tokens * tokens * kWidth)});
+}
+
+void add_conv(std::vector<Case>& cases, int64_t channels, int64_t outputs, int64_t size) {
+  cases.push_back({fmt::format("conv 3x3 {}x{}x{}", channels, outputs, size), f32,
+                   [=](Network& network) {
+                     const Tensor x = network.input({1, channels, size, size}, f32);
+                     const Tensor weight = network.input({outputs, channels, 3, 3}, f32);
+                     const Tensor bias = network.input({outputs}, f32);
+                     network.outputs = {conv2d(x, weight, bias, {.padding = {{1, 1}}})};
+                   },
+                   2.0 * 9 * static_cast<double>(channels * outputs * size * size)});
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const DType dtype : {f32, bf16}) {
+    add_elementwise(cases, dtype);
+    add_rows(cases, dtype);
+    for (const int64_t size : {128, 512, 1024, 2048}) add_product(cases, dtype, size, size, size);
+    add_product(cases, dtype, 1000, 1003, 997);
+    add_product(cases, dtype, 16, 3072, 768);
+    for (const auto& [n, k] : {std::pair{4096, 4096}, {14336, 4096}, {4096, 14336}})
+      add_gemv(cases, dtype, n, k);
+    for (const int64_t tokens : {512, 2048})
+      for (const bool causal : {false, true}) add_attention(cases, dtype, tokens, causal);
+  }
+  cases.push_back({"batched matmul 24x512x64x512", f32,
+                   [](Network& network) {
+                     const Tensor a = network.input({24, 512, 64}, f32);
+                     network.outputs = {matmul(a, network.input({24, 64, 512}, f32))};
+                   },
+                   2.0 * 24 * 512 * 64 * 512});
+  add_conv(cases, 64, 64, 56);
+  add_conv(cases, 32, 64, 14);
+  return cases;
+}
+
+}  // namespace
+}  // namespace luminal::benchmarks
+
+int main(int argc, char** argv) {
+  return luminal::benchmarks::run_suite("patterns", luminal::benchmarks::all_cases(), argc, argv);
+}

@@ -1,0 +1,62 @@
+#include "benchmarks/peer_process.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <sstream>
+
+#include "luminal/support/error.h"
+
+namespace luminal::benchmarks {
+
+PeerProcess::PeerProcess(const std::string& python) {
+  std::array<int, 2> down{};
+  std::array<int, 2> up{};
+  if (pipe(down.data()) != 0 || pipe(up.data()) != 0)
+    throw DeviceError("pipe", errno, "cannot connect to the peers");
+  // A peer that dies must be an error that says so, not a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::string script = std::string(LUMINAL_BENCHMARKS_DIR) + "/peers.py";
+  child_ = fork();
+  if (child_ < 0) throw DeviceError("fork", errno, "cannot start the peers");
+  if (child_ == 0) {
+    dup2(down[0], 0);
+    dup2(up[1], 1);
+    for (const int end : {down[0], down[1], up[0], up[1]}) close(end);
+    execlp(python.c_str(), python.c_str(), script.c_str(), nullptr);
+    _exit(127);
+  }
+  close(down[0]);
+  close(up[1]);
+  to_child_ = fdopen(down[1], "w");
+  from_child_ = fdopen(up[0], "r");
+}
+
+PeerProcess::~PeerProcess() {
+  std::fclose(to_child_);
+  std::fclose(from_child_);
+  waitpid(child_, nullptr, 0);
+}
+
+std::string PeerProcess::ask(const std::string& line) {
+  std::fputs((line + "\n").c_str(), to_child_);
+  std::fflush(to_child_);
+  std::array<char, 4096> answer{};
+  if (std::fgets(answer.data(), answer.size(), from_child_) == nullptr)
+    throw UserError("bench", "the peers gave no answer to '{}'; see what they wrote above", line);
+  return answer.data();
+}
+
+std::vector<std::string> PeerProcess::begin_case(const std::string& name) {
+  std::istringstream words(ask("case " + name));
+  std::vector<std::string> peers;
+  for (std::string peer; words >> peer;) peers.push_back(peer);
+  return peers;
+}
+
+double PeerProcess::seconds(const std::string& peer) { return std::stod(ask("time " + peer)); }
+
+}  // namespace luminal::benchmarks

@@ -1,0 +1,216 @@
+"""The cases of benchmarks/patterns and benchmarks/nets in PyTorch and ONNX Runtime, timed on request.
+
+Speaks lines with the benchmark program: `case NAME|DTYPE` is answered by the peers that have it, `time PEER` by the seconds of one
+call. Answers go to the original standard output; whatever libraries print goes to standard error.
+"""
+
+import os
+import sys
+import time
+import warnings
+
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+torch.set_num_threads(int(os.environ.get("LUMINAL_THREADS") or 0) or len(os.sched_getaffinity(0)))
+torch.set_grad_enabled(False)
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16}
+
+
+class Call(nn.Module):
+    """A function as a module, which the exporter asks for."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def rms_norm(x):
+    return x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1e-6).to(x.dtype)
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class DigitCnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(),
+            nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64 * 49, 128), nn.ReLU(), nn.Linear(128, 10))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class ResidualBlock(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(64, 64, 3, padding=1)
+        self.second = nn.Conv2d(64, 64, 3, padding=1)
+
+    def forward(self, x):
+        return F.relu(x + self.second(F.relu(self.first(x))))
+
+
+class GptBlock(nn.Module):
+    """A pre-norm block of width 768 with 12 heads; with `past`, one more token after that many cached ones."""
+
+    def __init__(self, past=0):
+        super().__init__()
+        width = 768
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.past = past
+
+    @staticmethod
+    def heads(x):
+        return x.unflatten(-1, (12, 64)).transpose(0, 1)
+
+    def forward(self, x, keys=None, values=None):
+        h = self.norm1(x)
+        q, k, v = self.heads(self.q(h)), self.heads(self.k(h)), self.heads(self.v(h))
+        if self.past:
+            k, v = torch.cat([keys, k], 1), torch.cat([values, v], 1)
+        mixed = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=not self.past)[0]
+        x = x + self.o(mixed.transpose(0, 1).flatten(1))
+        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+def make(name, dtype):
+    """The module and inputs of a case, or nothing."""
+    words = name.split()
+    sizes = [int(n) for n in words[-1].replace("x", " ").split()] if words[-1][0].isdigit() else []
+    what = " ".join(words[:-1]) if sizes else name
+
+    def rand(*shape):
+        return torch.randn(*shape).to(dtype)
+
+    elementwise = {
+        "add": (2, torch.add),
+        "chain": (2, lambda a, b: (a + b).sin().abs().sqrt()),
+        "gelu tanh": (1, lambda x: F.gelu(x, approximate="tanh")),
+        "gelu erf": (1, F.gelu),
+        "softmax": (1, lambda x: torch.softmax(x, -1)),
+        "log softmax": (1, lambda x: torch.log_softmax(x, -1)),
+        "layer norm": (1, lambda x: F.layer_norm(x, x.shape[-1:])),
+        "rms norm": (1, rms_norm),
+        "row sum": (1, lambda x: x.sum(-1)),
+        "column sum": (1, lambda x: x.sum(0)),
+        "full sum": (1, lambda x: x.sum()),
+        "transpose": (1, lambda x: x.t().contiguous()),
+        "matmul": None, "gemv": None, "batched matmul": None, "attention": None, "causal attention": None,
+    }
+    if what in elementwise and elementwise[what]:
+        count, function = elementwise[what]
+        return Call(function), [rand(*sizes) for _ in range(count)]
+    if what == "matmul":
+        m, n, k = sizes if len(sizes) == 3 else sizes * 3
+        return Call(torch.matmul), [rand(m, k), rand(k, n)]
+    if what == "gemv":
+        n, k = sizes
+        return Call(lambda w, x: w @ x), [rand(n, k), rand(k)]
+    if what == "batched matmul":
+        b, m, k, n = sizes
+        return Call(torch.matmul), [rand(b, m, k), rand(b, k, n)]
+    if what in ("attention", "causal attention"):
+        causal = what != "attention"
+        h, s, d = sizes
+        function = Call(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
+        return function, [rand(1, h, s, d) for _ in range(3)]
+    if what == "conv 3x3":
+        c, o, size = sizes
+        return nn.Conv2d(c, o, 3, padding=1).to(dtype), [rand(1, c, size, size)]
+    if what == "mlp":
+        return Mlp().to(dtype), [rand(sizes[0], 784)]
+    if what == "digit cnn":
+        return DigitCnn().to(dtype), [rand(sizes[0], 1, 28, 28)]
+    if what == "residual block":
+        return ResidualBlock().to(dtype), [rand(1, 64, sizes[0], sizes[0])]
+    if what == "gpt block":
+        return GptBlock().to(dtype), [rand(sizes[0], 768)]
+    if what == "gpt block decode":
+        past = sizes[0]
+        return GptBlock(past).to(dtype), [rand(1, 768), rand(12, past, 64), rand(12, past, 64)]
+    return None, []
+
+
+def onnx_session(module, inputs):
+    """A call of ONNX Runtime, where the package is there and takes the graph."""
+    import io
+
+    import onnxruntime
+
+    data = io.BytesIO()
+    torch.onnx.export(module, tuple(inputs), data, dynamo=False)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(data.getvalue(), options, providers=["CPUExecutionProvider"])
+    feeds = {given.name: value.numpy() for given, value in zip(session.get_inputs(), inputs)}
+    return lambda: session.run(None, feeds)
+
+
+def start(name, dtype_name):
+    """The calls that can be timed for a case, by peer."""
+    torch._dynamo.reset()
+    dtype = DTYPES.get(dtype_name)
+    module, inputs = make(name, dtype) if dtype else (None, [])
+    if module is None:
+        return {}
+    module = module.eval()
+    calls = {"torch_eager": lambda: module(*inputs)}
+    compiled = torch.compile(module)
+    attempts = {"torch_compile": lambda: lambda: compiled(*inputs)}
+    if dtype == torch.float32:
+        attempts["onnxruntime"] = lambda: onnx_session(module, inputs)
+    for peer, attempt in attempts.items():
+        try:
+            call = attempt()
+            call()
+            calls[peer] = call
+        except Exception as error:  # a peer that cannot run a case has no number in its row
+            print(f"{peer} cannot run {name}: {error}", file=sys.stderr)
+    for call in calls.values():
+        call()
+    return calls
+
+
+def seconds(call):
+    """Seconds of one call, from as many as make 5 ms."""
+    begin = time.perf_counter()
+    call()
+    once = time.perf_counter() - begin
+    repeats = max(1, int(5e-3 / max(once, 1e-7)))
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - begin) / repeats
+
+
+def main():
+    calls = {}
+    for line in sys.stdin:
+        command, _, rest = line.strip().partition(" ")
+        if command == "case":
+            calls = start(*rest.split("|"))
+            print(" ".join(calls), file=answers, flush=True)
+        elif command == "time":
+            print(seconds(calls[rest]), file=answers, flush=True)
+
+
+main()

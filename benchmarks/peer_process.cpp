@@ -19,14 +19,16 @@ PeerProcess::PeerProcess(const std::string& python) {
     throw DeviceError("pipe", errno, "cannot connect to the peers");
   // A peer that dies must be an error that says so, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
-  const std::string script = std::string(LUMINAL_BENCHMARKS_DIR) + "/peers.py";
+  const char* script = "benchmarks/peers.py";
+  if (access(script, R_OK) != 0)
+    throw UserError("bench", "there is no {} here; start in the project's folder", script);
   child_ = fork();
   if (child_ < 0) throw DeviceError("fork", errno, "cannot start the peers");
   if (child_ == 0) {
     dup2(down[0], 0);
     dup2(up[1], 1);
     for (const int end : {down[0], down[1], up[0], up[1]}) close(end);
-    execlp(python.c_str(), python.c_str(), script.c_str(), nullptr);
+    execlp(python.c_str(), python.c_str(), script, nullptr);
     _exit(127);
   }
   close(down[0]);

@@ -7,11 +7,14 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace luminal::egraph {
 
-/// An allocator that puts arrays of at least one large page on large pages.
+/// An allocator that puts arrays of at least one large page on large pages. Elements that `resize`
+/// adds have no value until they are written: their writers follow at once.
 template <typename T>
 struct LargePageAllocator {
   using value_type = T;
@@ -33,6 +36,14 @@ struct LargePageAllocator {
       ::operator delete(memory);
     } else {
       ::operator delete (memory, std::align_val_t{kPage});
+    }
+  }
+  template <typename U, typename... Args>
+  void construct(U* place, Args&&... args) {
+    if constexpr (sizeof...(Args) == 0) {
+      static_assert(std::is_trivially_default_constructible_v<U>);
+    } else {
+      ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
     }
   }
   bool operator==(const LargePageAllocator&) const { return true; }

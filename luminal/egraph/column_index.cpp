@@ -5,8 +5,14 @@
 namespace luminal::egraph {
 namespace {
 
+/// Keys that follow each other lie side by side: rows written together hold ids made together, so
+/// their buckets share lines of the cache.
 uint32_t slot_of(Value key, size_t capacity) {
-  return static_cast<uint32_t>((key * 0x9E3779B97F4A7C15ull) >> 32) & (capacity - 1);
+  constexpr uint32_t kBlockBits = 4;
+  constexpr uint32_t kInBlock = (1u << kBlockBits) - 1;
+  const auto block = static_cast<uint32_t>(((key >> kBlockBits) * 0x9E3779B97F4A7C15ull) >> 32)
+                     << kBlockBits;
+  return (block | (key & kInBlock)) & static_cast<uint32_t>(capacity - 1);
 }
 
 }  // namespace
@@ -59,6 +65,10 @@ std::span<const uint32_t> RowIndex::rows(Value key) const {
   if (bucket.size == 0) return {};
   if (bucket.capacity == 1) return {&bucket.place, 1};
   return {pool_.data() + bucket.place, bucket.size};
+}
+
+void RowIndex::prefetch(Value key) const {
+  if (!buckets_.empty()) __builtin_prefetch(&buckets_[slot_of(key, buckets_.size())]);
 }
 
 void RowIndex::clear() {

@@ -19,6 +19,8 @@ class RowIndex {
   void add(Value key, uint32_t row);
   /// The rows of a key, ascending.
   std::span<const uint32_t> rows(Value key) const;
+  /// Starts to fetch the bucket of a key from memory.
+  void prefetch(Value key) const;
   void clear();
   uint32_t num_keys() const { return used_; }
 

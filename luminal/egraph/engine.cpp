@@ -46,28 +46,35 @@ void Engine::stage(FunctionId function, const Value* keys, Value value, bool sub
 }
 
 void Engine::stage_row(FunctionId function, std::span<const Value> row, bool subsumed) {
+  stage_row(function, row.data(), subsumed, db_.functions[function].table.hash(row.data()));
+}
+
+void Engine::stage_row(FunctionId function, const Value* row, bool subsumed, uint32_t hash) {
   const Function& info = db_.functions[function];
-  const uint32_t hash = info.table.hash(row.data());
-  if (!info.is_function() && info.table.find(row.data(), hash) == kNone) {
-    write_new(function, row.data(), subsumed, hash);
+  if (!info.is_function() && info.table.find(row, hash) == kNone) {
+    write_new(function, row, subsumed, hash);
   } else {
-    stage(function, row.data(), row.back(), subsumed, hash);
+    stage(function, row, row[info.table.num_keys()], subsumed, hash);
   }
 }
 
 Value Engine::stage_constructor(FunctionId function, std::span<const Value> keys) {
+  return stage_constructor(function, keys.data(), db_.functions[function].table.hash(keys.data()));
+}
+
+Value Engine::stage_constructor(FunctionId function, const Value* keys, uint32_t hash) {
   const Table& table = db_.functions[function].table;
-  const uint32_t hash = table.hash(keys.data());
-  const uint32_t row = table.find(keys.data(), hash);
+  const uint32_t row = table.find(keys, hash);
   if (row != kNone) return table.value(row);
   const Value id = db_.ids.make();
-  cells_.assign(keys.begin(), keys.end());
+  cells_.assign(keys, keys + table.num_keys());
   cells_.push_back(id);
   write_new(function, cells_.data(), false, hash);
   return id;
 }
 
 void Engine::stage_delete(FunctionId function, std::span<const Value> keys) {
+  db_.functions[function].deletable = true;
   StagedWrites& writes = staged(function);
   writes.deletes.insert(writes.deletes.end(), keys.begin(), keys.end());
   ++writes.num_deletes;
@@ -151,20 +158,6 @@ Value Engine::run_instruction(const Program& program, size_t index, std::span<co
   return kNoValue;
 }
 
-void Engine::prefetch(const Program& program, std::span<const Value> inputs) const {
-  constexpr uint32_t kMaxKeys = 8;
-  if (program.code.empty()) return;
-  const Instruction& step = program.code[0];
-  if (step.op != Instruction::Op::kLookupOrInsert || step.count > kMaxKeys) return;
-  Value keys[kMaxKeys];
-  for (uint32_t a = 0; a < step.count; ++a) {
-    const Term& term = program.terms[step.first + a];
-    keys[a] = term.is_constant ? term.word : inputs[term.word];
-  }
-  const Table& table = db_.functions[step.target].table;
-  table.prefetch(table.hash(keys));
-}
-
 void Engine::execute(const Program& program, std::span<const Value> inputs) {
   slots_.resize(program.num_slots);
   std::copy(inputs.begin(), inputs.end(), slots_.begin());
@@ -178,6 +171,37 @@ void Engine::execute(const Program& program, std::span<const Value> inputs) {
     const Value result = run_instruction(program, i, args_);
     if (result == kNoValue) return;
     slots_[step.result] = result;
+  }
+}
+
+void Engine::execute_batch(const Program& program) {
+  for (const Instruction& step : program.code) {
+    batch_.gather(program, step);
+    if (step.op == Instruction::Op::kUnion) {
+      for (uint32_t m = 0; m < batch_.count; ++m) join(batch_.args[m][0], batch_.args[m][1]);
+      continue;
+    }
+    batch_.fetch(db_.functions[step.target].table);
+    for (uint32_t m = 0; m < batch_.count; ++m) {
+      if (step.op == Instruction::Op::kInsert) {
+        stage_row(step.target, batch_.args[m], false, batch_.hashes[m]);
+      } else {
+        batch_.result(m, step) = stage_constructor(step.target, batch_.args[m], batch_.hashes[m]);
+      }
+    }
+  }
+}
+
+void Engine::execute_all(const Program& program, const Value* matches, uint32_t width,
+                         uint64_t count) {
+  if (!HeadBatch::fits(program)) {
+    for (uint64_t m = 0; m < count; ++m) execute(program, {matches + m * width, width});
+    return;
+  }
+  for (uint64_t m = 0; m < count; m += HeadBatch::kSize) {
+    const uint64_t rest = std::min<uint64_t>(HeadBatch::kSize, count - m);
+    batch_.start(matches + m * width, width, static_cast<uint32_t>(rest));
+    execute_batch(program);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "luminal/egraph/database.h"
+#include "luminal/egraph/head_batch.h"
 #include "luminal/egraph/matcher.h"
 
 namespace luminal::egraph {
@@ -33,8 +34,9 @@ class Engine : public Evaluator {
   /// Runs a program with its first slots given. Throws ProgramError (run) when a lookup or
   /// primitive has no value or a panic is reached; what was staged before stays staged.
   void execute(const Program& program, std::span<const Value> inputs);
-  /// Starts to fetch what the first instruction will look up, for a match that runs soon.
-  void prefetch(const Program& program, std::span<const Value> inputs) const;
+  /// Runs a program for `count` matches of `width` values each, in batches where it can: ids are
+  /// then made in the order of instructions within a batch of matches.
+  void execute_all(const Program& program, const Value* matches, uint32_t width, uint64_t count);
   /// The value of a term after execute.
   Value value_after(const Term& term) const {
     return term.is_constant ? term.word : slots_[term.word];
@@ -69,10 +71,13 @@ class Engine : public Evaluator {
   void reset();
 
  private:
+  void execute_batch(const Program& program);
   StagedWrites& staged(FunctionId function);
   /// Appends a constructor row whose keys are absent. Matching is over when programs run, so the
   /// row can go straight into its table; its epoch tells it from the rows of the frozen database.
   void write_new(FunctionId function, const Value* cells, bool subsumed, uint32_t hash);
+  void stage_row(FunctionId function, const Value* row, bool subsumed, uint32_t hash);
+  Value stage_constructor(FunctionId function, const Value* keys, uint32_t hash);
   /// The row with these keys that was there before this batch of writes, or kNone.
   uint32_t find_frozen(const Table& table, const Value* keys, uint32_t hash) const;
   /// Appends `keys` and `value` to the staged rows.
@@ -87,6 +92,10 @@ class Engine : public Evaluator {
   std::vector<uint32_t> rows_to_rebuild(FunctionId function, std::span<const uint32_t> columns,
                                         std::span<const Value> displaced,
                                         const std::vector<bool>& moved);
+  /// Puts leaders into the id columns of a row. Returns whether it changed.
+  bool canonicalise(std::span<const uint32_t> columns, Value* cells);
+  void move_row(FunctionId function, uint32_t from, uint32_t from_hash, Value* to,
+                uint32_t to_hash);
   void rebuild_table(FunctionId function, std::span<const Value> displaced,
                      const std::vector<bool>& moved);
   void refresh_rows_holding(std::span<const Value> changed);
@@ -98,6 +107,7 @@ class Engine : public Evaluator {
   std::vector<Value> slots_;
   std::vector<Value> args_;
   std::vector<Value> cells_;  // a row on its way into a table
+  HeadBatch batch_;
   std::vector<std::pair<Value, Value>> unions_;
   uint32_t origin_ = kNone;
   uint64_t num_overwrites_ = 0;

@@ -38,7 +38,8 @@ struct Function {
   /// The merge is a call of a table: such a merge of two equal values is that value.
   bool merge_is_table_call = false;
   std::string merge_text;
-  bool has_ids = false;  // some column can be displaced
+  bool has_ids = false;    // some column can be displaced
+  bool deletable = false;  // some rule deletes its rows
   Table table{0};
 
   bool is_function() const { return kind == FunctionKind::kFunction; }

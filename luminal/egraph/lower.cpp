@@ -405,6 +405,8 @@ void lower_rule(Database& db, const TypedRule& typed, GlobalUse globals, Query& 
   for (const TypedAction& action : typed.actions) compiler.compile(action);
   program = compiler.take();
   connect(query, program);
+  for (const Instruction& step : program.code)
+    if (step.op == Instruction::Op::kDelete) db.functions[step.target].deletable = true;
 }
 
 Query lower_query(Database& db, const TypedRule& typed) {

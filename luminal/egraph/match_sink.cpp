@@ -6,47 +6,33 @@ namespace luminal::egraph {
 
 MatchSink::MatchSink(const Database& db, const CompiledRule& rule, MatchBuffer& buffer)
     : db_(db), rule_(rule), outputs_(rule.query.outputs), buffer_(buffer) {
-  using Op = Instruction::Op;
   const auto& code = rule.program.code;
-  checks_ = !code.empty() && code.size() <= kMaxSteps &&
-            std::all_of(code.begin(), code.end(), [](const Instruction& step) {
-              return (step.op == Op::kLookupOrInsert || step.op == Op::kInsert) &&
-                     step.count <= kMaxColumns;
+  checks_ = HeadBatch::fits(rule.program) &&
+            std::none_of(code.begin(), code.end(), [&](const Instruction& step) {
+              // An insertion keeps a row that the same iteration deletes.
+              return step.op == Instruction::Op::kInsert && db.functions[step.target].deletable;
             });
 }
 
-/// Looks one instruction's row up for all matches that are known so far. Three passes: hash and
-/// fetch the slot, fetch the row, compare.
-void MatchSink::check_step(const Instruction& step, Batch& batch) {
-  const Table& table = db_.functions[step.target].table;
-  const Term* terms = rule_.program.terms.data() + step.first;
-  const size_t width = outputs_.size();
-  Value rows[kBatch][kMaxColumns];
-  uint32_t hashes[kBatch];
-  for (uint32_t m = 0; m < batch.count; ++m) {
-    if (!batch.known[m]) continue;
-    for (uint32_t c = 0; c < step.count; ++c) {
-      const uint32_t word = terms[c].word;
-      if (terms[c].is_constant) {
-        rows[m][c] = word;
-      } else {
-        rows[m][c] =
-            word < width ? batch.matches[m * width + word] : batch.results[m][word - width];
-      }
-    }
-    hashes[m] = table.hash(rows[m]);
-    table.prefetch(hashes[m]);
+/// Follows one instruction for all matches that are known so far.
+void MatchSink::check_step(const Instruction& step) {
+  batch_.gather(rule_.program, step);
+  if (step.op == Instruction::Op::kUnion) {
+    for (uint32_t m = 0; m < batch_.count; ++m)
+      batch_.active[m] &= batch_.args[m][0] == batch_.args[m][1];
+    return;
   }
-  for (uint32_t m = 0; m < batch.count; ++m)
-    if (batch.known[m]) table.prefetch_row(hashes[m]);
-  for (uint32_t m = 0; m < batch.count; ++m) {
-    if (!batch.known[m]) continue;
-    const uint32_t row = table.find(rows[m], hashes[m]);
-    const bool insert = step.op == Instruction::Op::kInsert;
-    if (row == kNone || (insert && table.value(row) != rows[m][step.count - 1])) {
-      batch.known[m] = false;
+  const Table& table = db_.functions[step.target].table;
+  const bool insert = step.op == Instruction::Op::kInsert;
+  batch_.fetch(table);
+  for (uint32_t m = 0; m < batch_.count; ++m) {
+    if (!batch_.active[m]) continue;
+    const Value* args = batch_.args[m];
+    const uint32_t row = table.find(args, batch_.hashes[m]);
+    if (row == kNone || (insert && table.value(row) != args[step.count - 1])) {
+      batch_.active[m] = false;
     } else {
-      batch.results[m][step.result - width] = table.value(row);
+      batch_.result(m, step) = table.value(row);
     }
   }
 }
@@ -54,19 +40,21 @@ void MatchSink::check_step(const Instruction& step, Batch& batch) {
 /// Keeps the matches of the last batch that would change something.
 void MatchSink::check_batch() {
   const size_t width = outputs_.size();
-  Batch batch;
-  batch.count = static_cast<uint32_t>(buffer_.kept - checked_);
-  batch.matches = buffer_.values.data() + checked_ * width;
-  std::fill_n(batch.known, batch.count, true);
-  for (const Instruction& step : rule_.program.code) check_step(step, batch);
+  Value* const matches = buffer_.values.data() + checked_ * width;
+  batch_.start(matches, static_cast<uint32_t>(width),
+               static_cast<uint32_t>(buffer_.kept - checked_));
+  for (const Instruction& step : rule_.program.code) check_step(step);
   uint32_t kept = 0;
-  for (uint32_t m = 0; m < batch.count; ++m) {
-    if (batch.known[m]) continue;
-    if (kept != m) std::copy_n(batch.matches + m * width, width, batch.matches + kept * width);
+  for (uint32_t m = 0; m < batch_.count; ++m) {
+    if (batch_.active[m]) continue;
+    if (kept != m) std::copy_n(matches + m * width, width, matches + kept * width);
     ++kept;
   }
   buffer_.kept = checked_ + kept;
   checked_ = buffer_.kept;
+  // Where nearly every match is news, the head looks its rows up soon enough.
+  const uint64_t known = buffer_.count - buffer_.kept;
+  if (buffer_.count >= kTrial && known * kWorthKnown < buffer_.count) checks_ = false;
 }
 
 }  // namespace luminal::egraph

@@ -1,6 +1,6 @@
-// Where matches go: into a buffer, in order. Matches of a rule whose head writes one row are
-// checked against the table on the way, in batches so that memory latency is paid once, and dropped
-// if the row is already there: most matches of a recursive rule derive what is known.
+// Where matches go: into a buffer, in order. Matches of a rule whose head only writes rows and
+// joins classes are checked against the tables on the way, in batches, and dropped if all of it is
+// there already: most matches of a recursive rule derive what is known.
 #pragma once
 
 #include <span>
@@ -8,6 +8,7 @@
 
 #include "luminal/egraph/big_vector.h"
 #include "luminal/egraph/database.h"
+#include "luminal/egraph/head_batch.h"
 
 namespace luminal::egraph {
 
@@ -47,20 +48,12 @@ class MatchSink {
   }
 
  private:
-  static constexpr uint32_t kBatch = 32;
-  static constexpr uint32_t kMaxColumns = 8;
-  static constexpr uint32_t kMaxSteps = 6;
-  /// One batch on its way through the head: which matches are known so far, and what their
-  /// instructions gave.
-  struct Batch {
-    uint32_t count;
-    Value* matches;
-    bool known[kBatch];
-    Value results[kBatch][kMaxSteps];
-  };
+  static constexpr uint32_t kBatch = HeadBatch::kSize;
+  static constexpr uint64_t kTrial = 512;     // matches checked before checks may end
+  static constexpr uint64_t kWorthKnown = 6;  // checks pay if one match in so many is known
 
   void check_batch();
-  void check_step(const Instruction& step, Batch& batch);
+  void check_step(const Instruction& step);
 
   const Database& db_;
   const CompiledRule& rule_;
@@ -68,6 +61,7 @@ class MatchSink {
   MatchBuffer& buffer_;
   bool checks_ = false;  // the head is of the kind that can be checked
   uint64_t checked_ = 0;
+  HeadBatch batch_;  // active: known so far
 };
 
 }  // namespace luminal::egraph

@@ -8,6 +8,8 @@
 namespace luminal::egraph {
 namespace {
 
+/// Rows that a rebuild moves together, so that the latency of memory is paid once.
+constexpr size_t kRebuildBatch = 32;
 /// How many staged rows ahead their hash slots are fetched from memory.
 constexpr size_t kPrefetchDistance = 12;
 /// A scan looks at this many rows in the time that one displaced id takes through an index.
@@ -147,14 +149,16 @@ bool Engine::flush() {
   return changed;
 }
 
-/// Rows that mention a displaced id: by index where few ids moved, else by a scan that asks a
-/// bitmap, which fits the cache where the union-find does not.
+/// Rows that mention a displaced id: by index where few ids moved and the indexes are nearly up to
+/// date, else by a scan that asks a bitmap, which fits the cache where the union-find does not.
 std::vector<uint32_t> Engine::rows_to_rebuild(FunctionId id, std::span<const uint32_t> columns,
                                               std::span<const Value> displaced,
                                               const std::vector<bool>& moved) {
   Table& table = db_.functions[id].table;
   std::vector<uint32_t> rows;
-  if (displaced.size() * kScanFactor <= table.num_live()) {
+  uint32_t behind = 0;
+  for (const uint32_t column : columns) behind += table.rows_behind(column);
+  if (displaced.size() * kScanFactor <= table.num_live() && table.scans_cost_more(behind)) {
     for (const uint32_t column : columns) {
       const RowIndex& index = table.index(column);
       for (const Value value : displaced) {
@@ -167,12 +171,42 @@ std::vector<uint32_t> Engine::rows_to_rebuild(FunctionId id, std::span<const uin
     return rows;
   }
   for (uint32_t row = 0; row < table.end_row(); ++row) {
+    if (!table.live(row)) continue;
     const Value* cells = table.row(row);
     const bool stale = std::any_of(columns.begin(), columns.end(),
                                    [&](uint32_t column) { return moved[cells[column]]; });
     if (stale) rows.push_back(row);
   }
   return rows;
+}
+
+bool Engine::canonicalise(std::span<const uint32_t> columns, Value* cells) {
+  bool moved = false;
+  for (const uint32_t c : columns) {
+    const Value leader = db_.ids.find(cells[c]);
+    moved |= leader != cells[c];
+    cells[c] = leader;
+  }
+  return moved;
+}
+
+/// Puts the row `to` in the place of row `from`.
+void Engine::move_row(FunctionId id, uint32_t from, uint32_t from_hash, Value* to,
+                      uint32_t to_hash) {
+  Table& table = db_.functions[id].table;
+  const bool subsumed = table.subsumed(from);
+  uint32_t origin = kNone;
+  if (db_.origins.enabled && id < db_.origins.by_function.size() &&
+      from < db_.origins.by_function[id].size())
+    origin = db_.origins.by_function[id][from];
+  const Value* old = table.row(from);
+  const bool same_keys = std::equal(old, old + table.num_keys(), to);
+  table.erase(from, from_hash);
+  if (same_keys) {
+    record_origin(id, table.append_new(to, subsumed, db_.epoch, to_hash), origin);
+  } else {
+    insert(id, to, subsumed, origin, to_hash);
+  }
 }
 
 void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced,
@@ -182,41 +216,33 @@ void Engine::rebuild_table(FunctionId id, std::span<const Value> displaced,
   std::vector<uint32_t> columns;
   for (uint32_t c = 0; c < num_columns; ++c)
     if (db_.sorts[db_.functions[id].column_sort(c)].is_id()) columns.push_back(c);
-  std::vector<Value> cells(num_columns);
   const std::vector<uint32_t> rows = rows_to_rebuild(id, columns, displaced, moved_ids);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const uint32_t r = rows[i];
-    Table& table = db_.functions[id].table;
-    if (i + kPrefetchDistance < rows.size()) {
-      // Where the row is now, and where it will be.
-      const Value* ahead = table.row(rows[i + kPrefetchDistance]);
-      table.prefetch(ahead);
-      std::copy_n(ahead, num_columns, cells.begin());
-      for (const uint32_t c : columns) cells[c] = db_.ids.find(cells[c]);
-      table.prefetch(cells.data());
+  std::vector<Value> batch(kRebuildBatch * num_columns);
+  uint32_t from_hash[kRebuildBatch];
+  uint32_t to_hash[kRebuildBatch];
+  for (size_t start = 0; start < rows.size(); start += kRebuildBatch) {
+    const size_t count = std::min(kRebuildBatch, rows.size() - start);
+    // Where the rows are now, and where they will be; then what is there; then the moves.
+    for (size_t i = 0; i < count; ++i) {
+      const Table& table = db_.functions[id].table;
+      Value* cells = batch.data() + i * num_columns;
+      std::copy_n(table.row(rows[start + i]), num_columns, cells);
+      from_hash[i] = table.hash(cells);
+      canonicalise(columns, cells);
+      to_hash[i] = table.hash(cells);
+      table.prefetch(from_hash[i]);
+      table.prefetch(to_hash[i]);
     }
-    if (!table.live(r)) continue;
-    std::copy_n(table.row(r), num_columns, cells.begin());
-    bool moved = false;
-    bool keys_moved = false;
-    for (const uint32_t c : columns) {
-      const Value leader = db_.ids.find(cells[c]);
-      if (leader == cells[c]) continue;
-      cells[c] = leader;
-      moved = true;
-      keys_moved |= c + 1 < num_columns;
-    }
-    if (!moved) continue;
-    const bool subsumed = table.subsumed(r);
-    uint32_t origin = kNone;
-    if (db_.origins.enabled && id < db_.origins.by_function.size() &&
-        r < db_.origins.by_function[id].size())
-      origin = db_.origins.by_function[id][r];
-    table.erase(r);
-    if (keys_moved) {
-      insert(id, cells.data(), subsumed, origin, table.hash(cells.data()));
-    } else {
-      record_origin(id, table.append(cells.data(), subsumed, db_.epoch), origin);
+    for (size_t i = 0; i < count; ++i) db_.functions[id].table.prefetch_row(to_hash[i]);
+    for (size_t i = 0; i < count; ++i) {
+      const Table& table = db_.functions[id].table;
+      Value* cells = batch.data() + i * num_columns;
+      const uint32_t row = rows[start + i];
+      if (!table.live(row)) continue;
+      // A move of this batch may have joined classes.
+      if (canonicalise(columns, cells)) to_hash[i] = table.hash(cells);
+      if (std::equal(cells, cells + num_columns, table.row(row))) continue;
+      move_row(id, row, from_hash[i], cells, to_hash[i]);
     }
   }
   compact(id);

@@ -19,8 +19,6 @@ double seconds_since(Clock::time_point start) {
 
 /// Below this many rows an iteration is over before a second thread has started.
 constexpr uint64_t kRowsWorthThreads = 20000;
-/// How many matches ahead the tables are fetched from memory.
-constexpr uint64_t kPrefetchDistance = 8;
 /// How many matches pass between two looks at the clock.
 constexpr uint64_t kMatchesPerClock = 1024;
 
@@ -230,19 +228,16 @@ void Scheduler::match(const std::vector<Task>& tasks, std::vector<MatchBuffer>& 
 }
 
 void Scheduler::apply(const MatchBuffer& buffer) {
-  const CompiledRule& rule = *db_.rules[buffer.rule].rule;
-  const auto match_at = [&](uint64_t m) {
-    return std::span<const Value>{buffer.values.data() + m * buffer.width, buffer.width};
-  };
+  const Program& program = db_.rules[buffer.rule].rule->program;
+  if (!db_.origins.enabled) {
+    engine_.execute_all(program, buffer.values.data(), buffer.width, buffer.kept);
+    return;
+  }
   for (uint64_t m = 0; m < buffer.kept; ++m) {
-    if (m + kPrefetchDistance < buffer.kept)
-      engine_.prefetch(rule.program, match_at(m + kPrefetchDistance));
-    const std::span<const Value> match = match_at(m);
-    if (db_.origins.enabled) {
-      engine_.set_origin(static_cast<uint32_t>(db_.origins.matches.size()));
-      db_.origins.matches.push_back({buffer.rule, {match.begin(), match.end()}});
-    }
-    engine_.execute(rule.program, match);
+    const Value* const match = buffer.values.data() + m * buffer.width;
+    engine_.set_origin(static_cast<uint32_t>(db_.origins.matches.size()));
+    db_.origins.matches.push_back({buffer.rule, {match, match + buffer.width}});
+    engine_.execute(program, {match, buffer.width});
   }
   engine_.set_origin(kNone);
 }

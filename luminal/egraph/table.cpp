@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace luminal::egraph {
+namespace {
+
+/// How many rows ahead their places in an index are fetched from memory.
+constexpr uint32_t kPrefetchDistance = 8;
+
+}  // namespace
 
 Table::Table(const Table& other)
     : num_keys_(other.num_keys_),
@@ -33,36 +39,42 @@ Table::HashSlot* Table::find_slot(const Value* keys, uint32_t hash) {
   }
 }
 
-void Table::rehash() {
+void Table::clear_hash() {
   size_t capacity = 8;
-  while (capacity < size_t{num_live_ + 1} * 3) capacity *= 2;
+  while (capacity < size_t{num_live_ + 1} * 2) capacity *= 2;
   hash_.assign(capacity, HashSlot{0, kNone});
   used_slots_ = 0;
-  for (uint32_t r = 0; r < end_row(); ++r) {
-    if (!live(r)) continue;
-    const uint32_t key_hash = hash(row(r));
-    size_t at = key_hash & (capacity - 1);
-    while (hash_[at].row != kNone) at = (at + 1) & (capacity - 1);
-    hash_[at] = {key_hash, r};
-    ++used_slots_;
-  }
 }
 
-uint32_t Table::write_row(const Value* cells, bool subsumed, Epoch epoch) {
-  const uint32_t new_row = end_row();
-  cells_.insert(cells_.end(), cells, cells + num_columns());
-  flags_.push_back(subsumed ? kLive | kSubsumed : kLive);
-  if (epochs_.empty() || epochs_.back().epoch != epoch) epochs_.push_back({epoch, new_row});
-  ++num_live_;
-  num_subsumed_ += subsumed ? 1 : 0;
-  return new_row;
+void Table::put_slot(HashSlot slot) {
+  const size_t mask = hash_.size() - 1;
+  size_t at = slot.hash & mask;
+  while (hash_[at].row != kNone) at = (at + 1) & mask;
+  hash_[at] = slot;
+  ++used_slots_;
+}
+
+/// Drops erased slots and doubles the hash where it is full. Old slots are read and new ones
+/// written nearly in order, and no row is looked at.
+void Table::grow() {
+  BigVector<HashSlot> old;
+  old.swap(hash_);
+  clear_hash();
+  for (const HashSlot& slot : old)
+    if (slot.row < kTombstone) put_slot(slot);
+}
+
+/// Builds the hash again from the rows, after their numbers changed.
+void Table::rehash() {
+  clear_hash();
+  for (uint32_t r = 0; r < end_row(); ++r) put_slot({hash(row(r)), r});
 }
 
 uint32_t Table::append(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash) {
-  if (size_t{used_slots_ + 1} * 4 > hash_.size() * 3) rehash();
+  make_room();
   HashSlot* slot = find_slot(cells, hash);
   if (slot->row == kNone) ++used_slots_;
-  if (slot->row != kNone && slot->row != kTombstone) {
+  if (slot->row < kTombstone) {
     flags_[slot->row] = 0;
     --num_live_;
   }
@@ -70,21 +82,12 @@ uint32_t Table::append(const Value* cells, bool subsumed, Epoch epoch, uint32_t 
   return write_row(cells, subsumed, epoch);
 }
 
-uint32_t Table::append_new(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash) {
-  if (size_t{used_slots_ + 1} * 4 > hash_.size() * 3) rehash();
+void Table::erase(uint32_t row, uint32_t hash) {
+  if (!live(row)) return;
   const size_t mask = hash_.size() - 1;
   size_t at = hash & mask;
-  while (hash_[at].row != kNone && hash_[at].row != kTombstone) at = (at + 1) & mask;
-  if (hash_[at].row == kNone) ++used_slots_;
-  hash_[at] = {hash, end_row()};
-  return write_row(cells, subsumed, epoch);
-}
-
-void Table::erase(uint32_t row) {
-  if (!live(row)) return;
-  const Value* keys = this->row(row);
-  HashSlot* slot = find_slot(keys, hash(keys));
-  if (slot->row == row) slot->row = kTombstone;
+  while (hash_[at].row != row) at = (at + 1) & mask;
+  hash_[at].row = kTombstone;
   flags_[row] = 0;
   --num_live_;
 }
@@ -132,8 +135,11 @@ bool Table::compact_if_sparse(std::vector<uint32_t>* kept) {
 const RowIndex& Table::refresh(CachedIndex& index) {
   if (index.columns.size() == 1) {
     const uint32_t column = index.columns[0];
-    for (; index.end_row < end_row(); ++index.end_row)
+    for (; index.end_row < end_row(); ++index.end_row) {
+      const uint32_t ahead = index.end_row + kPrefetchDistance;
+      if (ahead < end_row()) index.rows.prefetch(row(ahead)[column]);
       if (live(index.end_row)) index.rows.add(row(index.end_row)[column], index.end_row);
+    }
     return index.rows;
   }
   std::vector<Value> key(index.columns.size());

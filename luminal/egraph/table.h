@@ -69,8 +69,17 @@ class Table {
   }
   uint32_t append(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash);
   /// Appends a row whose keys are known to be absent: no row needs to be compared.
-  uint32_t append_new(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash);
-  void erase(uint32_t row);
+  uint32_t append_new(const Value* cells, bool subsumed, Epoch epoch, uint32_t hash) {
+    make_room();
+    const size_t mask = hash_.size() - 1;
+    size_t at = hash & mask;
+    while (hash_[at].row < kTombstone) at = (at + 1) & mask;
+    used_slots_ += hash_[at].row == kNone ? 1 : 0;
+    hash_[at] = {hash, end_row()};
+    return write_row(cells, subsumed, epoch);
+  }
+  void erase(uint32_t row) { erase(row, hash(this->row(row))); }
+  void erase(uint32_t row, uint32_t hash);
 
   /// First row written at `epoch` or later.
   uint32_t first_row_since(Epoch epoch) const;
@@ -90,6 +99,20 @@ class Table {
   bool note_wasted(uint32_t rows) {
     wasted_rows_ += rows;
     return wasted_rows_ > end_row();
+  }
+  /// How many rows the index of a column would have to take up before its next use.
+  uint32_t rows_behind(uint32_t column) const {
+    const bool built = !by_column_.empty() && by_column_[column] != nullptr;
+    return end_row() - (built ? by_column_[column]->end_row : 0);
+  }
+  /// Counts rows that scans for a rebuild looked at; true, and counting anew, once bringing the
+  /// indexes up to date would have cost as much.
+  bool scans_cost_more(uint32_t rows_behind) {
+    constexpr uint64_t kScanPerIndexed = 16;
+    scanned_rows_ += end_row();
+    if (scanned_rows_ < rows_behind * kScanPerIndexed) return false;
+    scanned_rows_ = 0;
+    return true;
   }
   /// The index of a column if it is built and current, for readers that must not write.
   const RowIndex* ready_index(uint32_t column) const;
@@ -119,7 +142,24 @@ class Table {
     return true;
   }
   HashSlot* find_slot(const Value* keys, uint32_t hash);
-  uint32_t write_row(const Value* cells, bool subsumed, Epoch epoch);
+  uint32_t write_row(const Value* cells, bool subsumed, Epoch epoch) {
+    const uint32_t new_row = end_row();
+    const size_t place = cells_.size();
+    cells_.resize(place + num_columns());
+    for (uint32_t i = 0; i < num_columns(); ++i) cells_[place + i] = cells[i];
+    flags_.push_back(subsumed ? kLive | kSubsumed : kLive);
+    if (epochs_.empty() || epochs_.back().epoch != epoch) epochs_.push_back({epoch, new_row});
+    ++num_live_;
+    num_subsumed_ += subsumed ? 1 : 0;
+    return new_row;
+  }
+  /// Sees to a free slot for one more row.
+  void make_room() {
+    if (size_t{used_slots_ + 1} * 8 > hash_.size() * 5) grow();
+  }
+  void grow();
+  void clear_hash();
+  void put_slot(HashSlot slot);
   void rehash();
   const RowIndex& refresh(CachedIndex& index);
 
@@ -128,6 +168,7 @@ class Table {
   uint32_t num_subsumed_ = 0;  // written, whether still live or not
   uint32_t used_slots_ = 0;
   uint64_t wasted_rows_ = 0;
+  uint64_t scanned_rows_ = 0;
   BigVector<Value> cells_;
   BigVector<uint8_t> flags_;
   std::vector<EpochStart> epochs_;

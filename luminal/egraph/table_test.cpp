@@ -105,6 +105,44 @@ TEST(Table, AgreesWithAMapUnderRandomOperations) {
   }
 }
 
+TEST(Table, KeepsItsRowsWhileItsHashGrowsAndFillsWithErasedSlots) {
+  Table table(1);
+  for (Value round = 0; round < 40; ++round) {
+    for (Value i = 0; i < 100; ++i) put(table, {round * 100 + i, i});
+    for (Value i = 0; i < 100; i += 2) table.erase(find(table, {round * 100 + i}));
+  }
+  EXPECT_EQ(table.num_live(), 2000u);
+  for (Value key = 0; key < 4000; ++key) {
+    const uint32_t row = find(table, {key});
+    ASSERT_EQ(row != kNone, key % 2 == 1) << key;
+    if (row == kNone) continue;
+    EXPECT_EQ(table.value(row), key % 100);
+  }
+}
+
+TEST(Table, CountsTheRowsAnIndexHasNotTakenUp) {
+  Table table(1);
+  for (Value i = 0; i < 10; ++i) put(table, {i, i});
+  EXPECT_EQ(table.rows_behind(0), 10u);
+  table.index(0);
+  put(table, {10, 10});
+  EXPECT_EQ(table.rows_behind(0), 1u);
+  EXPECT_EQ(table.rows_behind(1), 11u);
+}
+
+TEST(RowIndex, FindsKeysOfEveryStride) {
+  for (const Value stride : {1u, 7u, 16u, 1024u, 1u << 20}) {
+    RowIndex index;
+    for (uint32_t row = 0; row < 2000; ++row) index.add(row * stride, row);
+    EXPECT_EQ(index.num_keys(), 2000u) << stride;
+    for (uint32_t row = 0; row < 2000; ++row) {
+      ASSERT_EQ(index.rows(row * stride).size(), 1u) << stride;
+      EXPECT_EQ(index.rows(row * stride)[0], row) << stride;
+    }
+    EXPECT_TRUE(index.rows(2000 * stride).empty());
+  }
+}
+
 TEST(RowIndex, KeepsRowsOfAKeyInOrder) {
   RowIndex index;
   for (uint32_t row = 0; row < 1000; ++row) index.add(row % 7, row);

@@ -63,8 +63,11 @@ void EGraph::execute_core(Command command) {
   if (auto* function = std::get_if<FunctionDecl>(&command.body))
     return void(db_.declare_function(*function));
   if (auto* ruleset = std::get_if<RulesetDecl>(&command.body)) return db_.declare_ruleset(*ruleset);
-  if (auto* run_command = std::get_if<RunCommand>(&command.body))
-    return void(run(run_command->schedule));
+  if (auto* run_command = std::get_if<RunCommand>(&command.body)) {
+    if (run(run_command->schedule).stop == StopReason::kCancelled)
+      throw ProgramError(ProgramError::Kind::kStopped, span, "The run was interrupted");
+    return;
+  }
   if (auto* check_command = std::get_if<CheckCommand>(&command.body)) {
     if (check(check_command->facts)) return;
     throw run_error(span, "Check failed: \n{}", to_text(check_command->facts));
@@ -186,6 +189,14 @@ RunReport EGraph::run(const Schedule& schedule) {
   last_report_ = scheduler_.run(schedule);
   if (budget_reached_ == StopReason::kFinished) budget_reached_ = last_report_.stop;
   return last_report_;
+}
+
+bool EGraph::check(const std::vector<Fact>& facts) {
+  const QueryAnswer answer = scheduler_.check(facts);
+  if (answer.found || answer.stop == StopReason::kFinished) return answer.found;
+  throw ProgramError(ProgramError::Kind::kStopped,
+                     fmt::format("Check not decided: {} after {} rows: \n{}", to_text(answer.stop),
+                                 answer.rows_visited, to_text(facts)));
 }
 
 void EGraph::push() {

@@ -48,8 +48,8 @@ class EGraph {
   RunReport run(const Schedule& schedule);
   /// Evaluates an expression of the top level, inserting its terms.
   Value evaluate(const Expr& expr, SortId* sort = nullptr);
-  /// Whether facts hold.
-  bool check(const std::vector<Fact>& facts) { return scheduler_.holds(facts); }
+  /// Whether facts hold. Throws ProgramError (stopped) if the budget ends before that is known.
+  bool check(const std::vector<Fact>& facts);
 
   /// Extraction state of the present database, shared by calls until something changes.
   Extractor& extractor();
@@ -66,6 +66,12 @@ class EGraph {
   StopReason budget_reached() const { return budget_reached_; }
   void set_budget(const RunBudget& budget) { scheduler_.set_budget(budget); }
   void set_threads(uint32_t threads) { scheduler_.set_threads(threads); }
+  /// A flag that another thread or a signal handler sets to end runs and checks; null for none.
+  void set_cancel_flag(const std::atomic<bool>* cancelled) {
+    scheduler_.set_cancel_flag(cancelled);
+  }
+  /// How queries are matched, for comparisons: results do not depend on it.
+  void set_join_method(JoinMethod method) { scheduler_.set_join_method(method); }
 
   /// Saves the whole state; pop brings it back. Throws if there is nothing to pop.
   void push();

@@ -2,6 +2,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -28,7 +30,24 @@ constexpr const char* kUsage =
     "  --stats   print the profile at the end\n"
     "  -j N      match rules with N threads\n"
     "  --max-iterations N, --max-rows N, --max-seconds N\n"
-    "            end a run command that reaches this, say so at the end, and go on\n";
+    "            end a run command that reaches this, say so at the end, and go on; a check that\n"
+    "            is not decided in time is an error\n"
+    "  Ctrl-C ends the command that runs; a second one ends the program.\n";
+
+/// Set by Ctrl-C.
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+
+void on_interrupt(int /*signal*/) { interrupted = true; }
+
+/// The first Ctrl-C asks the engine to stop, the next one ends the program as usual.
+void watch_for_interrupt() {
+  interrupted = false;
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
 
 struct Arguments {
   EGraphOptions options;
@@ -152,6 +171,7 @@ bool run_prompt(EGraph& egraph) {
     more = static_cast<bool>(std::getline(std::cin, line));
     if (more) pending += line + "\n";
     if (more && open_parentheses(pending) > 0) continue;
+    watch_for_interrupt();
     good &= run_text(egraph, pending, "<prompt>");
     pending.clear();
   }
@@ -174,6 +194,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     EGraph egraph(arguments.options);
+    watch_for_interrupt();
+    egraph.set_cancel_flag(&interrupted);
     const bool good =
         arguments.files.empty() ? run_prompt(egraph) : run_files(egraph, arguments.files);
     if (egraph.budget_reached() != luminal::egraph::StopReason::kFinished)

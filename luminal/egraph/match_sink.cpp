@@ -1,8 +1,28 @@
 #include "luminal/egraph/match_sink.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace luminal::egraph {
+
+void MatchBuffer::sort() {
+  if (width == 0) kept = std::min<uint64_t>(kept, 1);
+  if (kept < 2) return;
+  std::vector<uint32_t> order(kept);
+  std::iota(order.begin(), order.end(), 0);
+  const auto at = [&](uint32_t match) { return values.begin() + ptrdiff_t{match} * width; };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::lexicographical_compare(at(a), at(a) + width, at(b), at(b) + width);
+  });
+  BigVector<Value> sorted;
+  sorted.reserve(values.size());
+  for (const uint32_t match : order) {
+    if (!sorted.empty() && std::equal(sorted.end() - width, sorted.end(), at(match))) continue;
+    sorted.insert(sorted.end(), at(match), at(match) + width);
+  }
+  values = std::move(sorted);
+  kept = values.size() / width;
+}
 
 MatchSink::MatchSink(const Database& db, const CompiledRule& rule, MatchBuffer& buffer)
     : db_(db), rule_(rule), outputs_(rule.query.outputs), buffer_(buffer) {

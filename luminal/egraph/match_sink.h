@@ -9,6 +9,7 @@
 #include "luminal/egraph/big_vector.h"
 #include "luminal/egraph/database.h"
 #include "luminal/egraph/head_batch.h"
+#include "luminal/egraph/search_meter.h"
 
 namespace luminal::egraph {
 
@@ -21,7 +22,15 @@ struct MatchBuffer {
   uint64_t count = 0;  // found, dropped ones included
   uint64_t rows_visited = 0;
   double seconds = 0;
-  bool complete = true;
+  StopReason stop = StopReason::kFinished;  // anything else: some matches are missing
+
+  /// Forgets the matches, not what they cost.
+  void clear() {
+    values.clear();
+    kept = count = 0;
+  }
+  /// Brings the matches into an order that does not depend on how they were found, each once.
+  void sort();
 };
 
 /// Collects the matches of one rule.

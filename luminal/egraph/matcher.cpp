@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "luminal/support/check.h"
+#include "luminal/egraph/query_shape.h"
 
 namespace luminal::egraph {
 namespace {
@@ -17,7 +17,8 @@ QueryPlan::QueryPlan(const Query& of)
       in_atoms(of.num_slots),
       in_primitives(of.num_slots),
       joined(of.num_slots, false),
-      shared(of.needed) {
+      shared(of.needed),
+      cyclic(is_cyclic(of)) {
   shared.resize(of.num_slots, false);
   std::vector<uint32_t> uses(of.num_slots, 0);
   for (uint32_t a = 0; a < of.atoms.size(); ++a) {
@@ -40,12 +41,14 @@ QueryPlan::QueryPlan(const Query& of)
     if (uses[s] > 1) shared[s] = joined[s] = true;
 }
 
-Matcher::Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes)
+Matcher::Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes,
+                 const SearchLimit& limit)
     : db_(db),
       plan_(plan),
       query_(*plan.query),
       evaluator_(evaluator),
-      may_build_(may_build_indexes) {}
+      may_build_(may_build_indexes),
+      meter_(limit) {}
 
 bool Matcher::run(std::span<const RowRange> ranges, const OnMatch& on_match) {
   return run(ranges, {}, on_match);
@@ -160,7 +163,7 @@ bool Matcher::look_up(uint32_t atom) {
   const Table& rows = table(atom);
   key_.resize(terms.size());
   for (size_t c = 0; c + 1 < terms.size(); ++c) key_[c] = value_of(terms[c]);
-  ++rows_visited_;
+  meter_.add_row();
   const uint32_t row = rows.find(key_.data());
   if (row == kNone || row < ranges_[atom].first || row >= ranges_[atom].end || !usable(rows, row))
     return reject(atom);
@@ -296,12 +299,12 @@ bool Matcher::match_row(std::span<const ColumnStep> steps, const Value* cells) {
 /// Tries one row; returns false to stop the whole search.
 bool Matcher::visit_row(uint32_t atom, size_t first_step, bool last, const Value* cells,
                         bool& found) {
-  ++rows_visited_;
+  if (!meter_.count_row()) return false;
   const size_t slots = bound_.size();
   const std::span<const ColumnStep> steps(steps_.data() + first_step, steps_.size() - first_step);
   if (!match_row(steps, cells)) return true;
   found = true;
-  if (last && bound_.size() == slots) return (*on_match_)(slots_);
+  if (last && bound_.size() == slots) return report();
   const size_t changes = trail_.size();
   finish_atom(atom);
   const bool go_on = !propagate() || search();
@@ -316,9 +319,9 @@ bool Matcher::report_rows(std::span<const ColumnStep> steps, const Table& rows,
   const bool check = !rows.all_visible();
   for (const uint32_t row : candidates) {
     if (check && !usable(rows, row)) continue;
-    ++rows_visited_;
+    if (!meter_.count_row()) return false;
     if (!match_row(steps, rows.row(row))) continue;
-    if (!(*on_match_)(slots_)) return false;
+    if (!report()) return false;
     if (!open) return true;
   }
   return true;
@@ -356,7 +359,7 @@ bool Matcher::try_rows(uint32_t atom) {
 }
 
 bool Matcher::search() {
-  if (num_done_ == atoms_.size()) return (*on_match_)(slots_);
+  if (num_done_ == atoms_.size()) return report();
   return try_rows(choose());
 }
 

@@ -10,6 +10,7 @@
 
 #include "luminal/egraph/database.h"
 #include "luminal/egraph/rule_ir.h"
+#include "luminal/egraph/search_meter.h"
 
 namespace luminal::egraph {
 
@@ -30,6 +31,7 @@ struct QueryPlan {
   std::vector<std::vector<uint32_t>> in_primitives;  // per slot, as input, once per position
   std::vector<bool> joined;                          // per slot: occurs more than once
   std::vector<bool> shared;  // per slot: joined, or needed by whoever reads the match
+  bool cyclic;               // see query_shape.h
 
   explicit QueryPlan(const Query& of);
 };
@@ -44,7 +46,8 @@ class Matcher {
   using OnFailure = std::function<void(uint32_t depth, uint32_t atom)>;
 
   /// `may_build_indexes` is false while several threads match at once.
-  Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes = true);
+  Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes = true,
+          const SearchLimit& limit = {});
 
   /// Enumerates matches with each atom restricted to its range. Returns false if stopped.
   bool run(std::span<const RowRange> ranges, const OnMatch& on_match);
@@ -53,8 +56,14 @@ class Matcher {
            const OnMatch& on_match);
 
   void watch_failures(OnFailure on_failure) { on_failure_ = std::move(on_failure); }
+  /// Makes searches give up after `rows` rows since construction, and some more per match.
+  void set_allowance(uint64_t rows) { meter_.set_allowance(rows); }
   /// Rows looked at since construction.
-  uint64_t rows_visited() const { return rows_visited_; }
+  uint64_t rows_visited() const { return meter_.rows(); }
+  /// Why a search ended early, if not because of `on_match`.
+  StopReason stop() const { return meter_.stop(); }
+  /// Whether a search used its allowance up.
+  bool gave_up() const { return meter_.gave_up(); }
 
  private:
   /// What is known of one atom at this point of the search.
@@ -78,6 +87,10 @@ class Matcher {
 
   bool start(std::span<const std::pair<uint32_t, Value>> given);
   bool search();
+  bool report() {
+    meter_.add_match();
+    return (*on_match_)(slots_);
+  }
   bool try_rows(uint32_t atom);
   bool report_rows(std::span<const ColumnStep> steps, const Table& rows,
                    std::span<const uint32_t> candidates, bool open);
@@ -130,7 +143,7 @@ class Matcher {
   std::vector<Value> key_;
   std::vector<uint32_t> columns_;
   uint32_t num_done_ = 0;
-  uint64_t rows_visited_ = 0;
+  SearchMeter meter_;
 };
 
 }  // namespace luminal::egraph

@@ -1,6 +1,6 @@
 // What goes wrong with a program: its text, its types, or its run. The kinds differ because `(fail
 // …)` accepts only errors of a run; a program that does not parse or type-check is wrong as a
-// whole.
+// whole, and a command that was stopped neither failed nor succeeded.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace luminal::egraph {
 /// An error of an egglog program.
 class ProgramError : public UserError {
  public:
-  enum class Kind { kParse, kType, kRun };
+  enum class Kind { kParse, kType, kRun, kStopped };
 
   ProgramError(Kind kind, const Span& span, std::string_view message)
       : ProgramError(kind, span.file == nullptr ? std::string(message)

@@ -1,9 +1,6 @@
 #include "luminal/egraph/scheduler.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <thread>
 
 #include "luminal/egraph/desugar.h"
 #include "luminal/egraph/lower.h"
@@ -17,26 +14,10 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Below this many rows an iteration is over before a second thread has started.
-constexpr uint64_t kRowsWorthThreads = 20000;
-/// How many matches pass between two looks at the clock.
-constexpr uint64_t kMatchesPerClock = 1024;
+/// How many matches are applied between two looks at the clock.
+constexpr uint64_t kMatchesPerClock = 4096;
 
 }  // namespace
-
-std::string to_text(StopReason reason) {
-  switch (reason) {
-    case StopReason::kFinished:
-      return "finished";
-    case StopReason::kIterations:
-      return "iteration budget used up";
-    case StopReason::kRows:
-      return "row budget used up";
-    case StopReason::kTime:
-      return "time budget used up";
-  }
-  return "";
-}
 
 RunReport Scheduler::run(const Schedule& schedule) {
   RunReport report;
@@ -45,14 +26,23 @@ RunReport Scheduler::run(const Schedule& schedule) {
   return report;
 }
 
+SearchOptions Scheduler::search_options() const {
+  SearchOptions options{threads_, budget_.rows, {}, join_method_};
+  options.limit.cancelled = cancelled_;
+  if (budget_.seconds > 0)
+    options.limit.deadline = started_ + std::chrono::duration_cast<Clock::duration>(
+                                            std::chrono::duration<double>(budget_.seconds));
+  return options;
+}
+
 bool Scheduler::over_budget(RunReport& report) const {
   if (report.stop != StopReason::kFinished) return true;
   if (budget_.iterations != 0 && report.iterations >= budget_.iterations) {
     report.stop = StopReason::kIterations;
   } else if (budget_.rows != 0 && db_.num_rows() >= budget_.rows) {
     report.stop = StopReason::kRows;
-  } else if (budget_.seconds > 0 && seconds_since(started_) >= budget_.seconds) {
-    report.stop = StopReason::kTime;
+  } else {
+    report.stop = search_options().limit.reached();
   }
   return report.stop != StopReason::kFinished;
 }
@@ -89,29 +79,24 @@ bool Scheduler::run_ruleset(const Schedule& run, RunReport& report) {
   if (db_.rulesets.count(run.ruleset) == 0)
     throw run_error(run.span, "No such ruleset: {}", run.ruleset);
   if (over_budget(report)) return false;
-  if (!run.until.empty() && holds(run.until)) return false;
+  if (!run.until.empty()) {
+    const QueryAnswer until = ask(run.until);
+    report.rows_visited += until.rows_visited;
+    report.stop = until.stop;
+    if (until.found || until.stop != StopReason::kFinished) return false;
+  }
   return iterate(run.ruleset, report);
 }
 
-bool Scheduler::holds(std::vector<Fact> facts) {
+QueryAnswer Scheduler::check(std::vector<Fact> facts) {
+  started_ = Clock::now();
+  return ask(std::move(facts));
+}
+
+QueryAnswer Scheduler::ask(std::vector<Fact> facts) {
   name_wildcards(facts);
   const TypedRule typed = typecheck(db_, facts, {}, {Place::kQuery, Place::kTop, true});
-  const Query query = lower_query(db_, typed);
-  const QueryPlan plan(query);
-  const std::vector<RowRange> ranges(query.atoms.size());
-  bool found = false;
-  engine_.set_read_only(true);
-  try {
-    Matcher(db_, plan, engine_).run(ranges, [&](std::span<const Value>) {
-      found = true;
-      return false;
-    });
-  } catch (...) {
-    engine_.set_read_only(false);
-    throw;
-  }
-  engine_.set_read_only(false);
-  return found;
+  return RuleSearch(db_, engine_, search_options()).ask(lower_query(db_, typed));
 }
 
 /// Rulesets that many others contain are entered once: counting paths would take forever.
@@ -126,7 +111,7 @@ void Scheduler::collect_rules(const Ruleset& set, std::vector<const Ruleset*>& s
 
 /// The semi-naive variants of a rule: for each atom, matches that use a new row there, old rows
 /// before it and any rows after it. Together they find each new match once.
-void Scheduler::add_tasks(RuleId id, std::vector<Task>& tasks) {
+void Scheduler::add_tasks(RuleId id, std::vector<SearchTask>& tasks) {
   RuleState& state = db_.rules[id];
   const auto& atoms = state.rule->query.atoms;
   for (const TableAtom& atom : atoms)
@@ -150,96 +135,36 @@ void Scheduler::add_tasks(RuleId id, std::vector<Task>& tasks) {
   }
 }
 
-void Scheduler::match_task(const Task& task, MatchBuffer& buffer, bool may_build) {
-  const auto start = Clock::now();
-  const CompiledRule& rule = *db_.rules[task.rule].rule;
-  buffer.rule = task.rule;
-  buffer.width = static_cast<uint32_t>(rule.query.outputs.size());
-  MatchSink sink(db_, rule, buffer);
-  Matcher matcher(db_, *rule.plan, engine_, may_build);
-  const auto on_match = [&](std::span<const Value> slots) {
-    sink.add(slots);
-    const bool too_many = budget_.rows != 0 && buffer.kept > budget_.rows;
-    const bool look = budget_.seconds > 0 && buffer.count % kMatchesPerClock == 0;
-    if (!too_many && !(look && seconds_since(started_) >= budget_.seconds)) return true;
-    buffer.complete = false;
-    return false;
-  };
-  matcher.run(task.ranges, on_match);
-  sink.finish();
-  buffer.rows_visited = matcher.rows_visited();
-  buffer.seconds = seconds_since(start);
-}
-
-/// Builds every column index the task could ask for: threads must not build any.
-void Scheduler::prepare_indexes(const Task& task) {
-  const CompiledRule& rule = *db_.rules[task.rule].rule;
-  for (const TableAtom& atom : rule.query.atoms) {
-    Table& table = db_.functions[atom.function].table;
-    for (uint32_t c = 0; c < atom.terms.size(); ++c) {
-      const Term& term = atom.terms[c];
-      if (term.is_constant || rule.plan->shared[term.word]) table.index(c);
-    }
-  }
-}
-
-void Scheduler::match_in_parallel(const std::vector<Task>& tasks,
-                                  std::vector<MatchBuffer>& buffers) {
-  std::vector<size_t> shared;
-  for (size_t t = 0; t < tasks.size(); ++t) {
-    if (db_.rules[tasks[t].rule].rule->parallel) {
-      prepare_indexes(tasks[t]);
-      shared.push_back(t);
-    } else {
-      match_task(tasks[t], buffers[t], true);
-    }
-  }
-  std::atomic<size_t> next{0};
-  std::vector<std::exception_ptr> failures(threads_);
-  const auto work = [&](uint32_t worker) {
-    try {
-      for (size_t i = next++; i < shared.size(); i = next++)
-        match_task(tasks[shared[i]], buffers[shared[i]], false);
-    } catch (...) {
-      failures[worker] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> workers;
-  for (uint32_t worker = 1; worker < threads_; ++worker) workers.emplace_back(work, worker);
-  work(0);
-  for (std::thread& worker : workers) worker.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-}
-
-void Scheduler::match(const std::vector<Task>& tasks, std::vector<MatchBuffer>& buffers) {
-  engine_.set_read_only(true);
-  try {
-    if (threads_ > 1 && tasks.size() > 1 && db_.num_rows() >= kRowsWorthThreads) {
-      match_in_parallel(tasks, buffers);
-    } else {
-      for (size_t t = 0; t < tasks.size(); ++t) match_task(tasks[t], buffers[t], true);
-    }
-  } catch (...) {
-    engine_.set_read_only(false);
-    throw;
-  }
-  engine_.set_read_only(false);
-}
-
-void Scheduler::apply(const MatchBuffer& buffer) {
+StopReason Scheduler::apply(const MatchBuffer& buffer, const SearchLimit& limit) {
   const Program& program = db_.rules[buffer.rule].rule->program;
-  if (!db_.origins.enabled) {
-    engine_.execute_all(program, buffer.values.data(), buffer.width, buffer.kept);
-    return;
-  }
-  for (uint64_t m = 0; m < buffer.kept; ++m) {
-    const Value* const match = buffer.values.data() + m * buffer.width;
-    engine_.set_origin(static_cast<uint32_t>(db_.origins.matches.size()));
-    db_.origins.matches.push_back({buffer.rule, {match, match + buffer.width}});
-    engine_.execute(program, {match, buffer.width});
+  for (uint64_t first = 0; first < buffer.kept; first += kMatchesPerClock) {
+    if (first > 0)
+      if (const StopReason stop = limit.reached(); stop != StopReason::kFinished) return stop;
+    const uint64_t end = std::min(buffer.kept, first + kMatchesPerClock);
+    if (!db_.origins.enabled) {
+      engine_.execute_all(program, buffer.values.data() + first * buffer.width, buffer.width,
+                          end - first);
+      continue;
+    }
+    for (uint64_t m = first; m < end; ++m) {
+      const Value* const match = buffer.values.data() + m * buffer.width;
+      engine_.set_origin(static_cast<uint32_t>(db_.origins.matches.size()));
+      db_.origins.matches.push_back({buffer.rule, {match, match + buffer.width}});
+      engine_.execute(program, {match, buffer.width});
+    }
   }
   engine_.set_origin(kNone);
+  return StopReason::kFinished;
+}
+
+void Scheduler::count(const MatchBuffer& buffer, RunReport& report) {
+  RuleState& state = db_.rules[buffer.rule];
+  state.matches += buffer.count;
+  state.rows_visited += buffer.rows_visited;
+  state.seconds += buffer.seconds;
+  ++state.runs;
+  report.matches += buffer.count;
+  report.rows_visited += buffer.rows_visited;
 }
 
 bool Scheduler::iterate(const std::string& name, RunReport& report) {
@@ -247,41 +172,41 @@ bool Scheduler::iterate(const std::string& name, RunReport& report) {
   std::vector<const Ruleset*> seen;
   collect_rules(db_.rulesets.at(name), seen, rules);
   const auto start = Clock::now();
-  std::vector<Task> tasks;
+  std::vector<SearchTask> tasks;
   for (const RuleId rule : rules) add_tasks(rule, tasks);
-  std::vector<MatchBuffer> buffers(tasks.size());
-  match(tasks, buffers);
-  bool complete = true;
+  const SearchOptions options = search_options();
+  std::vector<MatchBuffer> buffers = RuleSearch(db_, engine_, options).run(tasks);
+  StopReason stop = StopReason::kFinished;
   for (const MatchBuffer& buffer : buffers) {
-    RuleState& state = db_.rules[buffer.rule];
-    state.matches += buffer.count;
-    state.rows_visited += buffer.rows_visited;
-    state.seconds += buffer.seconds;
-    ++state.runs;
-    report.matches += buffer.count;
-    report.rows_visited += buffer.rows_visited;
-    complete &= buffer.complete;
-  }
-  // An iteration cut short by its budget found only some matches: the rules stay due.
-  for (const RuleId rule : rules) {
-    if (!complete) break;
-    db_.rules[rule].last_run = db_.epoch;
-    db_.rules[rule].has_run = true;
+    count(buffer, report);
+    if (stop == StopReason::kFinished) stop = buffer.stop;
   }
   Ruleset& set = db_.rulesets.at(name);
   ++set.iterations;
   ++report.iterations;
+  // An iteration cut short finds or applies only some matches: its rules stay due.
+  const auto mark_as_run = [&] {
+    if (stop != StopReason::kFinished) return;
+    for (const RuleId rule : rules) {
+      db_.rules[rule].last_run = db_.epoch;
+      db_.rules[rule].has_run = true;
+    }
+  };
   try {
     for (MatchBuffer& buffer : buffers) {
-      apply(buffer);
+      const StopReason cut = apply(buffer, options.limit);
       buffer = MatchBuffer{};
+      if (stop == StopReason::kFinished) stop = cut;
+      if (cut != StopReason::kFinished) break;
     }
   } catch (...) {
+    mark_as_run();
     engine_.set_origin(kNone);
     engine_.merge();
     ++db_.epoch;
     throw;
   }
+  mark_as_run();
   const auto searched = Clock::now();
   const bool updated = engine_.merge();
   ++db_.epoch;
@@ -296,7 +221,7 @@ bool Scheduler::iterate(const std::string& name, RunReport& report) {
   report.search_seconds += search;
   report.merge_seconds += merge;
   report.rebuild_seconds += rebuild;
-  if (!complete) report.stop = budget_.rows != 0 ? StopReason::kRows : StopReason::kTime;
+  if (stop != StopReason::kFinished) report.stop = stop;
   return updated;
 }
 

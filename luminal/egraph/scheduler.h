@@ -6,7 +6,7 @@
 #include <string>
 
 #include "luminal/egraph/engine.h"
-#include "luminal/egraph/match_sink.h"
+#include "luminal/egraph/rule_search.h"
 
 namespace luminal::egraph {
 
@@ -16,10 +16,6 @@ struct RunBudget {
   uint64_t rows = 0;
   double seconds = 0;
 };
-
-/// Why a run ended.
-enum class StopReason { kFinished, kIterations, kRows, kTime };
-std::string to_text(StopReason reason);
 
 /// What a run did.
 struct RunReport {
@@ -41,36 +37,36 @@ class Scheduler {
   /// How many threads match rules; results do not depend on it.
   void set_threads(uint32_t threads) { threads_ = threads; }
   void set_budget(const RunBudget& budget) { budget_ = budget; }
+  /// A flag that ends runs and checks once it is set, or null.
+  void set_cancel_flag(const std::atomic<bool>* cancelled) { cancelled_ = cancelled; }
+  void set_join_method(JoinMethod method) { join_method_ = method; }
 
   /// Runs a schedule. Throws ProgramError (run) if an action fails.
   RunReport run(const Schedule& schedule);
-  /// Whether the facts hold now, subsumed rows included.
-  bool holds(std::vector<Fact> facts);
+  /// Whether the facts hold now, subsumed rows included. The time budget counts from here.
+  QueryAnswer check(std::vector<Fact> facts);
 
  private:
-  /// One rule with one choice of row ranges.
-  struct Task {
-    RuleId rule;
-    std::vector<RowRange> ranges;
-  };
-
   bool run_step(const Schedule& schedule, RunReport& report);
   bool run_ruleset(const Schedule& run, RunReport& report);
   bool iterate(const std::string& ruleset, RunReport& report);
   void collect_rules(const Ruleset& set, std::vector<const Ruleset*>& seen,
                      std::vector<RuleId>& rules) const;
-  void add_tasks(RuleId rule, std::vector<Task>& tasks);
-  void match(const std::vector<Task>& tasks, std::vector<MatchBuffer>& buffers);
-  void match_task(const Task& task, MatchBuffer& buffer, bool may_build);
-  void match_in_parallel(const std::vector<Task>& tasks, std::vector<MatchBuffer>& buffers);
-  void prepare_indexes(const Task& task);
-  void apply(const MatchBuffer& buffer);
+  void add_tasks(RuleId rule, std::vector<SearchTask>& tasks);
+  /// Whether facts hold, within what is left of the time.
+  QueryAnswer ask(std::vector<Fact> facts);
+  void count(const MatchBuffer& buffer, RunReport& report);
+  /// Runs the actions of all matches. Returns why it ended early.
+  StopReason apply(const MatchBuffer& buffer, const SearchLimit& limit);
   bool over_budget(RunReport& report) const;
+  SearchOptions search_options() const;
 
   Database& db_;
   Engine& engine_;
   RunBudget budget_;
   uint32_t threads_ = 1;
+  JoinMethod join_method_ = JoinMethod::kAutomatic;
+  const std::atomic<bool>* cancelled_ = nullptr;
   std::chrono::steady_clock::time_point started_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 
 #include "luminal/egraph/builder.h"
@@ -45,6 +46,90 @@ TEST(Budget, CutsASingleExplosiveIterationShort) {
   const RunReport report = egraph.run(run());
   EXPECT_EQ(report.stop, StopReason::kRows);
   EXPECT_LE(egraph.database().num_rows(), 10300u);
+}
+
+/// Five unrelated atoms and a test that never holds: rows without end, and no match.
+const char* const kHopeless = "(n a) (n b) (n c) (n d) (n e) (< (+ a (+ b (+ c (+ d e)))) 0)";
+
+void add_numbers(EGraph& egraph, int count) {
+  std::string text = "(relation n (i64))";
+  for (int i = 0; i < count; ++i) text += fmt::format("(n {})", i);
+  egraph.run_program(text);
+}
+
+std::string error_of(EGraph& egraph, const std::string& text) {
+  try {
+    egraph.run_program(text);
+  } catch (const ProgramError& error) {
+    return error.text();
+  }
+  return "";
+}
+
+TEST(Budget, EndsASearchWithoutMatches) {
+  EGraph egraph;
+  add_numbers(egraph, 1000);
+  egraph.run_program(fmt::format("(relation done ()) (rule ({}) ((done)))", kHopeless));
+  egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.02});
+  EXPECT_EQ(egraph.run(run()).stop, StopReason::kTime);
+  EXPECT_FALSE(egraph.database().rules.at(0).has_run) << "the rule must stay due";
+}
+
+TEST(Budget, LeavesACheckUndecidedWhichIsNoFailure) {
+  EGraph egraph;
+  add_numbers(egraph, 1000);
+  egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.02});
+  const std::string check = fmt::format("(check {})", kHopeless);
+  EXPECT_EQ(error_of(egraph, check).find("Check not decided: time budget used up after "), 0u);
+  EXPECT_NE(error_of(egraph, "(fail " + check + ")").find("Check not decided"), std::string::npos)
+      << "fail accepts only commands that failed";
+  EXPECT_EQ(error_of(egraph, "(check (n 5)) (fail (check (n -5)))"), "");
+}
+
+TEST(Budget, EndsAnUntilThatTakesTooLong) {
+  EGraph egraph;
+  add_numbers(egraph, 1000);
+  egraph.run_program("(relation m (i64)) (rule ((m x)) ((m (+ x 1)))) (m 0)");
+  egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.02});
+  egraph.run_program(fmt::format("(run 100 :until {})", kHopeless));
+  EXPECT_EQ(egraph.last_report().stop, StopReason::kTime);
+  EXPECT_EQ(egraph.last_report().iterations, 0u);
+}
+
+TEST(Budget, EndsACyclicSearchByVariable) {
+  EGraph egraph;
+  add_numbers(egraph, 1000);
+  egraph.set_join_method(JoinMethod::kByVariable);
+  egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.02});
+  EXPECT_NE(error_of(egraph, fmt::format("(check {})", kHopeless)).find("not decided"),
+            std::string::npos);
+}
+
+TEST(Budget, DoesNotOutliveTheTimeWhileActionsRun) {
+  EGraph egraph;
+  add_numbers(egraph, 30);
+  egraph.run_program(
+      "(relation q (i64 i64 i64 i64)) (rule ((n a) (n b) (n c) (n d)) ((q a b c d)))");
+  egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.001});
+  EXPECT_EQ(egraph.run(run()).stop, StopReason::kTime);
+  const uint64_t rows = egraph.database().num_rows();
+  EXPECT_LT(rows, 30u * 30 * 30 * 30);
+  egraph.set_budget({});
+  EXPECT_EQ(egraph.run(saturate({run()})).stop, StopReason::kFinished);
+  EXPECT_EQ(egraph.database().num_rows(), 30u + 30 * 30 * 30 * 30);
+}
+
+TEST(Cancelling, EndsRunsAndChecks) {
+  EGraph egraph;
+  add_numbers(egraph, 1000);
+  std::atomic<bool> cancelled{true};
+  egraph.set_cancel_flag(&cancelled);
+  EXPECT_NE(error_of(egraph, fmt::format("(check {})", kHopeless)).find("interrupted"),
+            std::string::npos);
+  EXPECT_EQ(egraph.run(saturate({run()})).stop, StopReason::kCancelled);
+  EXPECT_NE(error_of(egraph, "(run 1)").find("The run was interrupted"), std::string::npos);
+  cancelled = false;
+  EXPECT_EQ(error_of(egraph, "(run 1) (check (n 3))"), "");
 }
 
 TEST(Reports, CountMatchesAndRowsPerRule) {

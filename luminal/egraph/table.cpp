@@ -129,6 +129,7 @@ bool Table::compact_if_sparse(std::vector<uint32_t>* kept) {
   rehash();
   by_column_.clear();
   by_columns_.clear();
+  tries_.clear();
   return true;
 }
 
@@ -169,6 +170,23 @@ const RowIndex& Table::index(std::span<const uint32_t> columns) {
   by_columns_.push_back(std::make_unique<CachedIndex>());
   by_columns_.back()->columns.assign(columns.begin(), columns.end());
   return refresh(*by_columns_.back());
+}
+
+const TrieIndex& Table::trie(std::span<const uint32_t> columns, uint32_t* added) {
+  const auto same = [&](const std::unique_ptr<CachedTrie>& cached) {
+    const auto& have = cached->rows.columns();
+    return std::equal(columns.begin(), columns.end(), have.begin(), have.end());
+  };
+  auto found = std::find_if(tries_.begin(), tries_.end(), same);
+  if (found == tries_.end()) {
+    TrieIndex empty({columns.begin(), columns.end()});
+    found = tries_.insert(found, std::make_unique<CachedTrie>(CachedTrie{std::move(empty)}));
+  }
+  CachedTrie& trie = **found;
+  if (added != nullptr) *added = end_row() - trie.end_row;
+  for (; trie.end_row < end_row(); ++trie.end_row)
+    if (live(trie.end_row)) trie.rows.add(row(trie.end_row), trie.end_row);
+  return trie.rows;
 }
 
 const RowIndex* Table::ready_index(uint32_t column) const {

@@ -9,6 +9,7 @@
 
 #include "luminal/egraph/big_vector.h"
 #include "luminal/egraph/column_index.h"
+#include "luminal/egraph/trie_index.h"
 #include "luminal/egraph/value.h"
 
 namespace luminal::egraph {
@@ -95,6 +96,9 @@ class Table {
   const RowIndex& index(uint32_t column);
   /// Index of several columns by hash_words of their values: may list rows of other values too.
   const RowIndex& index(std::span<const uint32_t> columns);
+  /// Tree of the rows over columns in this order, brought up to date; `added` receives how many
+  /// rows that took.
+  const TrieIndex& trie(std::span<const uint32_t> columns, uint32_t* added = nullptr);
   /// Counts rows that a scan looked at in vain; true once an index of several columns would pay.
   bool note_wasted(uint32_t rows) {
     wasted_rows_ += rows;
@@ -131,6 +135,10 @@ class Table {
   struct CachedIndex {
     std::vector<uint32_t> columns;
     RowIndex rows;
+    uint32_t end_row = 0;
+  };
+  struct CachedTrie {
+    TrieIndex rows;
     uint32_t end_row = 0;
   };
 
@@ -175,6 +183,7 @@ class Table {
   BigVector<HashSlot> hash_;
   std::vector<std::unique_ptr<CachedIndex>> by_column_;
   std::vector<std::unique_ptr<CachedIndex>> by_columns_;
+  std::vector<std::unique_ptr<CachedTrie>> tries_;
 };
 
 }  // namespace luminal::egraph

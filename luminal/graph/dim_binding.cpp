@@ -103,6 +103,10 @@ DimValues bind_dims(const Graph& graph, const std::map<std::string, const Array*
   return dims;
 }
 
+bool can_bind_flat(const Shape& shape, const DimValues& dims) {
+  return with_known(element_count(shape), dims).variables().size() <= 1;
+}
+
 Extents bind_flat(const std::string& input, const Shape& shape, int64_t size, DimValues& dims) {
   const Expr count = with_known(element_count(shape), dims);
   if (count.variables().size() > 1)

@@ -19,6 +19,9 @@ DimValues bind_dims(const Graph& graph, const std::map<std::string, const Array*
 /// unknown; it is solved for and added to `dims`. Throws UserError if no value fits.
 Extents bind_flat(const std::string& input, const Shape& shape, int64_t size, DimValues& dims);
 
+/// Whether bind_flat can say the extents of an input of this shape: at most one dim is unknown.
+bool can_bind_flat(const Shape& shape, const DimValues& dims);
+
 /// The shape with every dim known. Throws UserError naming what is missing.
 Extents extents_of(const Shape& shape, const DimValues& dims);
 

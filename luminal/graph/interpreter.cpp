@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <iostream>
 
 #include "luminal/graph/dim_binding.h"
@@ -19,13 +21,10 @@ class Run {
     bind(dims);
   }
 
-  /// Throws UserError if an input is missing or does not fit.
+  /// Throws UserError if an input that is there does not fit.
   void check_input(const Node& node) const {
     const std::string& name = node.attribute<InputAttribute>().name;
-    const auto found = request_.inputs.find(name);
-    if (found == request_.inputs.end() || found->second == nullptr)
-      throw UserError("run", "input '{}' of type {} has no data", name, to_string(node.type));
-    const Array& value = *found->second;
+    const Array& value = *request_.inputs.at(name);
     if (value.dtype() != node.dtype() || value.extents() != evaluate_shape(node.shape(), dims_))
       throw UserError("run", "input '{}' takes {}, but was given {}{}", name, to_string(node.type),
                       value.dtype(), to_string(value.extents()));
@@ -225,8 +224,10 @@ class Interpreter : public Program {
       : graph_(std::move(graph)), steps_(plan_steps(graph_)), dims_(used_dims(graph_, steps_)) {}
 
   std::vector<Array> run(const RunRequest& request) override {
+    // What is wrong with the inputs is said before anything is computed, and that one is missing
+    // before the dims that it would have told.
+    check_complete(request);
     Run run(graph_, request, dims_);
-    // What is wrong with the inputs is said before anything is computed.
     for (const Step& step : steps_)
       if (graph_.node(step.node).op == Op::kInput) run.check_input(graph_.node(step.node));
     for (const Step& step : steps_) run.execute(step);
@@ -238,6 +239,22 @@ class Interpreter : public Program {
   const Graph& graph() const override { return graph_; }
 
  private:
+  /// Throws UserError naming all inputs that are read and have no data.
+  void check_complete(const RunRequest& request) const {
+    std::vector<std::string> missing;
+    for (const Step& step : steps_) {
+      const Node& node = graph_.node(step.node);
+      if (node.op != Op::kInput) continue;
+      const std::string& name = node.attribute<InputAttribute>().name;
+      const auto found = request.inputs.find(name);
+      if (found == request.inputs.end() || found->second == nullptr)
+        missing.push_back(fmt::format("'{}' of type {}", name, to_string(node.type)));
+    }
+    if (missing.size() == 1) throw UserError("run", "input {} has no data", missing[0]);
+    if (!missing.empty())
+      throw UserError("run", "inputs {} have no data", fmt::join(missing, ", "));
+  }
+
   Graph graph_;
   std::vector<Step> steps_;
   std::vector<Expr> dims_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "luminal/graph/dead_nodes.h"
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/listing.h"
 #include "luminal/graph/npy.h"
@@ -24,6 +25,21 @@ graph::Graph with_outputs(const graph::Graph& source, const std::vector<graph::E
 std::string describe(const Tensor& tensor) {
   const std::string& name = tensor.name();
   return name.empty() ? fmt::format("%{}", tensor.edge().node.value) : fmt::format("'{}'", name);
+}
+
+/// The inputs of `written` that `lowered` reads, or that tell one of its dims by their extents.
+std::set<std::string> needed_inputs(const graph::Graph& written, const graph::Graph& lowered) {
+  const graph::Graph live = graph::dead_nodes({.keep_inputs = false}).run(lowered).graph;
+  std::set<std::string> needed;
+  for (const graph::Node& node : written.nodes()) {
+    if (node.op != graph::Op::kInput) continue;
+    const std::string& name = node.attribute<graph::InputAttribute>().name;
+    if (live.find_input(name)) needed.insert(name);
+    for (const Dim& extent : node.shape())
+      for (const Dim& variable : extent.variables())
+        if (live.dims().contains(variable.name())) needed.insert(name);
+  }
+  return needed;
 }
 
 /// Braces as data for an input; {5} may stand for a scalar.
@@ -63,6 +79,7 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
   for (const graph::Pass& pass : options.passes) passes.add(pass);
   if (options.simplify) passes.add(graph::default_passes());
   lowered = passes.run(lowered, {.verify = options.verify}).graph;
+  needed_inputs_ = needed_inputs(state_->graph, lowered);
   program_ = graph::make_interpreter(std::move(lowered));
 }
 
@@ -148,7 +165,7 @@ void Executable::set_dim(const std::string& name, int64_t value) {
 
 void Executable::load_inputs() {
   for (auto& [name, input] : inputs_) {
-    if (input.value || !input.loader) continue;
+    if (input.value || !input.loader || !needed_inputs_.contains(name)) continue;
     const DType dtype = state_->graph.node(*state_->graph.find_input(name)).dtype();
     input.value = input.loader().cast(dtype);
   }
@@ -159,11 +176,21 @@ graph::DimValues Executable::shape_flat_inputs() {
   for (const auto& [name, input] : inputs_)
     if (input.value && !input.flat) shaped[name] = &*input.value;
   graph::DimValues dims = graph::bind_dims(state_->graph, shaped, dims_);
-  for (auto& [name, input] : inputs_) {
-    if (!input.value || !input.flat) continue;
-    const Shape& shape = state_->graph.node(*state_->graph.find_input(name)).shape();
-    Extents extents = graph::bind_flat(name, shape, input.value->size(), dims);
-    input.value = input.value->reshaped(std::move(extents));
+  std::vector<std::string> waiting;
+  for (const auto& [name, input] : inputs_)
+    if (input.value && input.flat) waiting.push_back(name);
+  auto shape_of = [&](const std::string& name) -> const Shape& {
+    return state_->graph.node(*state_->graph.find_input(name)).shape();
+  };
+  while (!waiting.empty()) {
+    // One input may tell a dim that another one needs. If none can be next, the first says why.
+    auto next = std::find_if(waiting.begin(), waiting.end(), [&](const std::string& name) {
+      return graph::can_bind_flat(shape_of(name), dims);
+    });
+    if (next == waiting.end()) next = waiting.begin();
+    Array& value = *inputs_.at(*next).value;
+    value = value.reshaped(graph::bind_flat(*next, shape_of(*next), value.size(), dims));
+    waiting.erase(next);
   }
   return dims;
 }
@@ -182,51 +209,60 @@ void Executable::run(const RunOptions& options) {
   for (size_t k = 0; k < results_.size(); ++k) results_[k].value = std::move(values[k]);
 }
 
-std::optional<Array>& Executable::find_value(std::string_view operation, const Tensor& tensor) {
+Executable::InputSlot* Executable::find_input(std::string_view operation, const Tensor& tensor) {
   if (tensor.state() != state_)
     throw UserError(operation, "{} belongs to another graph", describe(tensor));
+  const graph::Node& node = state_->graph.node(tensor.edge().node);
+  if (node.op != graph::Op::kInput || !tensor.edge().view.is_identity()) return nullptr;
+  return &slot(operation, node.attribute<graph::InputAttribute>().name);
+}
+
+std::optional<Array>& Executable::find_value(std::string_view operation, const Tensor& tensor) {
+  // An input that is an output too is one value, that of the input.
+  if (InputSlot* input = find_input(operation, tensor)) return input->value;
   for (ResultSlot& result : results_)
     if (result.edge == tensor.edge()) return result.value;
-  const graph::Node& node = state_->graph.node(tensor.edge().node);
-  if (node.op == graph::Op::kInput && tensor.edge().view.is_identity())
-    return slot(operation, node.attribute<graph::InputAttribute>().name).value;
   throw UserError(operation,
                   "{} is neither an input nor an output; pass it to compile() or keep() it before",
                   describe(tensor));
 }
 
-const std::optional<Array>& Executable::find_value(std::string_view operation,
-                                                   const Tensor& tensor) const {
-  return const_cast<Executable*>(this)->find_value(operation, tensor);
+const Array& Executable::value_of(std::string_view operation, const Tensor& tensor) const {
+  auto* self = const_cast<Executable*>(this);  // the lookups change nothing
+  const std::optional<Array>& value = self->find_value(operation, tensor);
+  if (value) return *value;
+  const InputSlot* input = self->find_input(operation, tensor);
+  if (input == nullptr)
+    throw UserError(operation, "{} has no value: run() first, or it was dropped", describe(tensor));
+  if (input->loader)
+    throw UserError(operation, "{} is not loaded yet: run() calls its loader", describe(tensor));
+  throw UserError(operation, "{} has no data: set it first, or it was dropped", describe(tensor));
 }
 
-Array Executable::get(const Tensor& tensor) const {
-  const std::optional<Array>& value = find_value("get", tensor);
-  if (!value)
-    throw UserError("get", "{} has no value: run() first, or it was dropped", describe(tensor));
-  return *value;
-}
+Array Executable::get(const Tensor& tensor) const { return value_of("get", tensor); }
 
 void Executable::save(const Tensor& tensor, const std::string& path) const {
-  graph::save_npy(path, get(tensor));
+  graph::save_npy(path, value_of("save", tensor));
 }
 
 Array Executable::retrieve(const Tensor& tensor) {
-  Array value = get(tensor);
-  drop(tensor);
-  return value;
+  return retrieve(std::vector<Tensor>{tensor}).front();
 }
 
 std::vector<Array> Executable::retrieve(const std::vector<Tensor>& tensors) {
   std::vector<Array> values;
-  for (const Tensor& tensor : tensors) values.push_back(retrieve(tensor));
+  for (const Tensor& tensor : tensors) values.push_back(value_of("retrieve", tensor));
+  drop(tensors);
   return values;
 }
 
 void Executable::drop(const Tensor& tensor) { find_value("drop", tensor).reset(); }
 
 void Executable::drop(const std::vector<Tensor>& tensors) {
-  for (const Tensor& tensor : tensors) drop(tensor);
+  // All are looked up before any is freed, so that a bad list changes nothing.
+  std::vector<std::optional<Array>*> values;
+  for (const Tensor& tensor : tensors) values.push_back(&find_value("drop", tensor));
+  for (std::optional<Array>* value : values) value->reset();
 }
 
 void Executable::swap(const Tensor& a, const Tensor& b) {
@@ -234,7 +270,12 @@ void Executable::swap(const Tensor& a, const Tensor& b) {
     throw UserError("swap", "{} is {}{} and {} is {}{}; only equal types can be exchanged",
                     describe(a), a.dtype(), graph::to_string(a.shape()), describe(b), b.dtype(),
                     graph::to_string(b.shape()));
-  std::swap(find_value("swap", a), find_value("swap", b));
+  InputSlot* first = find_input("swap", a);
+  InputSlot* second = find_input("swap", b);
+  if (first != nullptr && second != nullptr)
+    std::swap(*first, *second);  // loaders and flat data too
+  else
+    std::swap(find_value("swap", a), find_value("swap", b));
 }
 
 std::string Executable::explain() const {

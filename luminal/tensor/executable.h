@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,7 +78,8 @@ class Executable {
   void set_bytes(const Tensor& input, DType dtype, std::span<const std::byte> bytes);
   /// A .npy file, or the array `key` of a .npz file (the key may be left out if there is but one).
   void set_file(const Tensor& input, const std::string& path, const std::string& key = "");
-  /// Called at the first run that needs the data; its result is then kept like any other.
+  /// Called at the first run that needs the data, never for an input that no result depends on;
+  /// what it gives is then kept like any other.
   void set_loader(const Tensor& input, std::function<Array()> loader);
   /// The value of a named dim. Without it, dims are taken from the data.
   void set_dim(const std::string& name, int64_t value);
@@ -101,10 +103,11 @@ class Executable {
   }
   /// Writes a result to a .npy file.
   void save(const Tensor& tensor, const std::string& path) const;
-  /// Takes the value out: it is no longer here afterwards.
+  /// Takes the value out: it is no longer here afterwards. Of a list all are taken or none.
   Array retrieve(const Tensor& tensor);
   std::vector<Array> retrieve(const std::vector<Tensor>& tensors);
-  /// Frees the value of an input or result.
+  /// Frees the value of an input or result; an input that has a loader is loaded again by the next
+  /// run.
   void drop(const Tensor& tensor);
   void drop(const std::vector<Tensor>& tensors);
   /// Exchanges the values of two tensors, such as a result and the input it becomes next (double
@@ -139,16 +142,20 @@ class Executable {
   void set_flat(const Tensor& input, const Array& values);
   InputSlot& slot(std::string_view operation, const Tensor& input);
   InputSlot& slot(std::string_view operation, std::string_view name);
+  /// The slot of a tensor that is an input seen whole; nullptr for other tensors.
+  InputSlot* find_input(std::string_view operation, const Tensor& tensor);
   /// Where the value of an input or result is kept; throws UserError if the executable has none for
   /// it.
-  const std::optional<Array>& find_value(std::string_view operation, const Tensor& tensor) const;
   std::optional<Array>& find_value(std::string_view operation, const Tensor& tensor);
+  /// The value itself; throws UserError if there is none now.
+  const Array& value_of(std::string_view operation, const Tensor& tensor) const;
   void load_inputs();
   graph::DimValues shape_flat_inputs();
 
   std::shared_ptr<GraphState> state_;
   std::unique_ptr<graph::Program> program_;
   std::map<std::string, InputSlot, std::less<>> inputs_;
+  std::set<std::string> needed_inputs_;  // whose data or extents a run uses
   std::vector<ResultSlot> results_;
   size_t nodes_as_written_ = 0;
   graph::DimValues dims_;

@@ -113,6 +113,52 @@ TEST(Executable, CallsALoaderOnceAndOnlyWhenNeeded) {
   EXPECT_EQ(exe.get<float>(y), Floats{6});
 }
 
+TEST(Executable, LeavesALoaderAloneWhoseDataNothingNeeds) {
+  Graph g;
+  Dim n = g.dim("n");
+  Tensor used = g.input("used", {1}), unused = g.input("unused", {g.dim("m")});
+  Tensor tells_n = g.input("tells_n", {n});
+  Tensor y = used + full(g, {n}, 1);
+  Executable exe = compile(g, {y});
+  exe.set(used, {2});
+  int calls = 0;
+  exe.set_loader(unused, [&] {
+    ++calls;
+    return Array(f32, {1});
+  });
+  exe.set_loader(tells_n, [] { return Array(f32, {3}); });
+  exe.run();
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(exe.get<float>(y), (Floats{3, 3, 3}));
+}
+
+TEST(Executable, NamesEveryMissingInputBeforeTheDimsTheyWouldTell) {
+  Graph g;
+  Dim n = g.dim("n");
+  Tensor a = g.input("a", {n}), b = g.input("b", {n}, i64);
+  Executable exe = compile(g, {a + b});
+  expect_user_error([&] { exe.run(); },
+                    "run: inputs 'a' of type f32[n], 'b' of type i64[n] have no data");
+  exe.set(a, {1});
+  expect_user_error([&] { exe.run(); }, "run: input 'b' of type i64[n] has no data");
+}
+
+TEST(Executable, FindsDimsOfFlatDataInWhateverOrderTheyFollow) {
+  Graph g;
+  Dim rows = g.dim("rows"), columns = g.dim("columns");
+  Tensor a = g.input("a", {rows, columns}), z = g.input("z", {columns});
+  Tensor y = sum(a * z, 1);
+  Executable exe = compile(g, {y});
+  exe.set(a, Floats{1, 2, 3, 4, 5, 6});
+  exe.set(z, Floats{1, 1, 1});
+  exe.run();
+  EXPECT_EQ(exe.get<float>(y), (Floats{6, 15}));
+  exe.set_dim("columns", 3);
+  exe.set(a, Floats{1, 2, 3});
+  exe.run();
+  EXPECT_EQ(exe.get<float>(y), Floats{6});
+}
+
 TEST(Executable, KeepsInputsAcrossRuns) {
   Graph g;
   Tensor a = g.input("a", {1}), b = g.input("b", {1});
@@ -203,8 +249,24 @@ TEST(Executable, RetrieveTakesValuesOutAndDropFreesThem) {
   EXPECT_EQ(taken[0].to_vector<float>(), Floats{2});
   EXPECT_EQ(taken[1].to_vector<float>(), Floats{3});
   expect_user_error([&] { exe.get(y); }, "get: 'y' has no value: run() first, or it was dropped");
+  expect_user_error([&] { exe.retrieve(y); },
+                    "retrieve: 'y' has no value: run() first, or it was dropped");
   exe.drop(x);
-  expect_user_error([&] { exe.get(x); }, "get: 'x' has no value: run() first, or it was dropped");
+  expect_user_error([&] { exe.get(x); }, "get: 'x' has no data: set it first, or it was dropped");
+  exe.set_loader(x, [] { return Array(f32, {1}); });
+  expect_user_error([&] { exe.get(x); }, "get: 'x' is not loaded yet: run() calls its loader");
+}
+
+TEST(Executable, TakesOrFreesAllOfAListOrNone) {
+  Graph g;
+  Tensor x = g.input("x", {1});
+  Tensor y = x + 1, unknown = x * 5;
+  Executable exe = compile(g, {y});
+  exe.set(x, {1});
+  exe.run();
+  EXPECT_THROW(exe.retrieve(std::vector{y, unknown}), UserError);
+  EXPECT_THROW(exe.drop(std::vector{y, unknown}), UserError);
+  EXPECT_EQ(exe.get<float>(y), Floats{2});
 }
 
 TEST(Executable, SwapFeedsAResultBack) {
@@ -222,6 +284,38 @@ TEST(Executable, SwapFeedsAResultBack) {
   Executable wider = compile(g, {next});
   expect_user_error([&] { wider.swap(other, next); },
                     "swap: 'other' is f32[3] and %2 is f32[2]; only equal types can be exchanged");
+}
+
+TEST(Executable, SwapFeedsBackAnInputThatIsAnOutputToo) {
+  Graph g;
+  Tensor state = g.input("state", {1}).keep();
+  Tensor next = state * 2;
+  Executable exe = compile(g, {next});
+  exe.set(state, {1});
+  for (int step = 0; step < 3; ++step) {
+    exe.run();
+    exe.swap(state, next);
+  }
+  EXPECT_EQ(exe.get<float>(state), Floats{8});
+  exe.drop(state);
+  expect_user_error([&] { exe.run(); }, "run: input 'state' of type f32[1] has no data");
+}
+
+TEST(Executable, SwapExchangesHowInputsAreGiven) {
+  Graph g;
+  Dim n = g.dim("n");
+  Tensor a = g.input("a", {n, 2}), b = g.input("b", {n, 2});
+  Tensor y = a - b;
+  Executable exe = compile(g, {y});
+  exe.set(a, Floats{1, 2, 3, 4});  // flat
+  exe.set(b, {{0, 0}, {5, 5}});
+  exe.swap(a, b);
+  exe.run();
+  EXPECT_EQ(exe.get<float>(y), (Floats{-1, -2, 2, 1}));
+  exe.set_loader(a, [] { return Array(f32, {2, 2}); });
+  exe.swap(a, b);
+  exe.run();
+  EXPECT_EQ(exe.get<float>(y), (Floats{1, 2, 3, 4}));
 }
 
 TEST(Executable, TransfersBetweenGraphs) {

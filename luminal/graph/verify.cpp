@@ -5,6 +5,7 @@
 #include <set>
 
 #include "luminal/graph/inference.h"
+#include "luminal/support/error.h"
 
 namespace luminal::graph {
 namespace {
@@ -39,6 +40,24 @@ bool surely_not_empty(const Shape& domain) {
   for (const Expr& extent : domain)
     if (extent.bounds().lo < 1) return false;
   return true;
+}
+
+/// The smallest or largest value of an index, which some element of the domain reads. Nothing if
+/// the index is not affine, or the sign of a coefficient or the value itself is not known.
+std::optional<Expr> extreme(const Expr& index, bool largest) {
+  const std::optional<symbolic::Affine> affine = symbolic::as_affine(index);
+  if (!affine) return std::nullopt;
+  try {
+    Expr value = affine->constant;
+    for (const symbolic::AffineTerm& term : affine->terms) {
+      const symbolic::Interval range = term.coefficient.bounds();
+      if (range.lo < 0 && range.hi > 0) return std::nullopt;
+      if ((range.lo >= 0) == largest) value += term.coefficient * (term.axis.axis_extent() - 1);
+    }
+    return value;
+  } catch (const UserError&) {
+    return std::nullopt;  // it does not fit into 64 bits
+  }
 }
 
 /// Collects the problems of one graph.
@@ -106,12 +125,15 @@ class Verifier {
     return true;
   }
 
-  /// An index that is provably outside of the source, without a condition that guards it.
+  /// An index that some element provably takes outside of the source, without a condition that
+  /// guards it.
   void check_range(const std::string& what, const View& view) {
     if (!view.conditions().empty() || !surely_not_empty(view.domain())) return;
     for (size_t k = 0; k < view.index().size(); ++k) {
       const Expr& index = view.index()[k];
-      if (index.bounds().hi < 0 || symbolic::provably_ge(index, view.source()[k]))
+      const Expr lowest = extreme(index, false).value_or(index);
+      const Expr highest = extreme(index, true).value_or(index);
+      if (symbolic::provably_less(lowest, 0) || symbolic::provably_ge(highest, view.source()[k]))
         report("{} reads position {} of axis {}, which has extent {}", what, index, k,
                view.source()[k]);
     }

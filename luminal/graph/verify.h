@@ -26,11 +26,11 @@ GraphParts parts_of(const Graph& graph);
 
 /// One sentence per broken law, each naming node, op and what is wrong; empty if all is well.
 ///
-/// The laws: operands come before their users; an operand's view fits its node and reads only axes
-/// of its domain and known dims; domains are what node.h says for the op; stored types are the
-/// inferred ones; attributes are of the op's kind and fit the type; every dim has one interval;
-/// names of inputs and outputs are unique; outputs and named definitions refer to nodes of the
-/// graph through fitting views.
+/// The laws: operands come before their users; an operand's view fits its node, reads only axes of
+/// its domain and known dims, and no position that is provably outside of the node; domains are
+/// what node.h says for the op; stored types are the inferred ones; attributes are of the op's kind
+/// and fit the type; every dim has one interval; names of inputs and outputs are unique; outputs
+/// and named definitions refer to nodes of the graph through fitting views.
 std::vector<std::string> problems(const GraphParts& parts);
 std::vector<std::string> problems(const Graph& graph);
 

@@ -155,6 +155,29 @@ TEST(Verify, AViewMustNotReadOutsideForSure) {
                  "%1 (copy): operand 0 reads position i0 - 9 of axis 0, which has extent 4");
 }
 
+TEST(Verify, AViewMustNotReadOutsideForOneElementEither) {
+  Graph g;
+  const NodeId x = g.add_input("x", DType::kF32, {4, seq()});
+  g.add(Op::kCopy, {g.whole(x)});
+  Broken broken(g);
+  const Expr i = Expr::axis(0, 4), j = Expr::axis(1, seq());
+  auto see = [&](const Expr& row, const Expr& column) {
+    broken.nodes[1].operands[0].view = View({4, seq()}, {4, seq()}, {row, column});
+  };
+  see(i + 1, j);
+  expect_problem(broken, "operand 0 reads position i0 + 1 of axis 0, which has extent 4");
+  see(2 - i, j);
+  expect_problem(broken, "operand 0 reads position -i0 + 2 of axis 0, which has extent 4");
+  see(i, j + 1);
+  expect_problem(broken, "operand 0 reads position i1 + 1 of axis 1, which has extent seq");
+  see(i, seq() - j);
+  expect_problem(broken, "operand 0 reads position seq - i1 of axis 1, which has extent seq");
+  see(3 - i, seq() - 1 - j);
+  EXPECT_EQ(broken.found(), std::vector<std::string>{});
+  see(symbolic::mod(2 * i, 4), symbolic::floor_div(j, 2));
+  EXPECT_EQ(broken.found(), std::vector<std::string>{});
+}
+
 TEST(Verify, TheFillHasTheDtypeOfTheNode) {
   Graph g;
   const NodeId x = g.add_input("x", DType::kF32, {4});

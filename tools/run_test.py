@@ -1,0 +1,37 @@
+"""Tests of ./run: what it says to a mistake. What it does well is what CI runs."""
+
+import pathlib
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run(*arguments):
+    return subprocess.run([ROOT / "run", *arguments], capture_output=True, text=True, check=False)
+
+
+class RunTest(unittest.TestCase):
+    def expect_error(self, arguments, code, message):
+        result = run(*arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stderr.splitlines()[0], message)
+
+    def test_help_names_every_command(self):
+        text = run("help").stdout
+        for command in ("demo", "test", "build", "bench", "fuzz", "lint", "fmt", "help"):
+            self.assertIn(f"\n  {command} ", text)
+        self.assertEqual(run().stdout, text)
+
+    def test_unknown_words_are_named(self):
+        self.expect_error(["frobnicate"], 2, "run: unknown command 'frobnicate'")
+        for command in ("build", "test"):
+            self.expect_error(
+                [command, "debug"], 1, "run: there is no preset 'debug'; presets are release, dev, asan and tsan"
+            )
+        self.expect_error(["bench", "nothing"], 1, "run: there is no suite benchmarks/nothing; ./run bench lists them")
+        self.expect_error(["fuzz", "soon"], 1, "run: fuzz takes a number of seconds, got 'soon'")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -13,7 +13,10 @@ function(luminal_package)
   install(TARGETS luminal ${layers} EXPORT luminalTargets)
   install(EXPORT luminalTargets NAMESPACE luminal:: DESTINATION ${package_dir})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/luminal DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          FILES_MATCHING PATTERN "*.h")
+          FILES_MATCHING PATTERN "*.h"
+          # What only tests include stays here: it needs GoogleTest, or is of no use without them.
+          PATTERN "test_*.h" EXCLUDE PATTERN "*_for_tests.h" EXCLUDE
+          PATTERN "interpreter_harness.h" EXCLUDE PATTERN "view_reference.h" EXCLUDE)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/luminalConfig.cmake.in
                                 ${PROJECT_BINARY_DIR}/luminalConfig.cmake
                                 INSTALL_DESTINATION ${package_dir})

@@ -1,12 +1,11 @@
 // The element types of tensors, one table row each, and the C++ types that hold the narrow ones.
 //
-// Casts are exact where the target can hold the value; otherwise (4.2 of the architecture):
-//   to a float        round to nearest, ties to even; NaN stays NaN; overflow gives infinity where
-//   the format has one,
-//                     and saturates to the largest finite value where it has none (f8e4m3)
-//   float to integer  truncates toward zero and saturates at the ends of the range; NaN gives 0
+// Casts are exact where the target can hold the value; otherwise:
+//   to a float          rounds to nearest, ties to even; NaN stays NaN; overflow gives infinity, or
+//                       the largest finite value where the format has no infinity (f8e4m3)
+//   float to integer    truncates toward zero and saturates at the ends of the range; NaN gives 0
 //   integer to integer  keeps the low bits (wraps), as two's complement hardware does
-//   to bool           is x != 0 (NaN is true); bool to number is 0 or 1
+//   to bool             is x != 0 (NaN is true); bool to number is 0 or 1
 #pragma once
 
 #include <fmt/core.h>

@@ -102,11 +102,10 @@ std::string to_string(const TensorType& type);  // "f32[2, seq]"
 /// What the operands' domains must be, with `shape` the node's shape:
 ///   elementwise, barriers  every operand: shape
 ///   reductions             shape ++ the reduced extents
-///   kGather(index, data)   index: shape; data: shape ++ [n]. Element i is data[i, index[i]]; 0 <=
-///   index < n or it is an error kScatter(base, index, updates)  base: batch ++ [n] = shape; index,
-///   updates: batch ++ [m].
-///                          result = base; result[b, index[b, j]] combined with updates[b, j] for j
-///                          in order
+///   kGather                index: shape; data: shape ++ [n]. Element i is data[i, index[i]]; an
+///                          index outside of 0 <= index < n is an error
+///   kScatter               base: batch ++ [n] = shape; index, updates: batch ++ [m]. The base with
+///                          [b, index[b, j]] combined with updates[b, j], for j in order
 ///   kArgSort               shape; positions along the last axis
 ///   kCustom                any
 struct Node {

@@ -12,8 +12,8 @@
 //   %5: f32[seq, 2] = add %4, %4[i0 - 1, i1 if i0 - 1 in [0, seq) else 0]
 //   %6: i64[seq] = iota 2*i0 + 1
 //   output "y" = %5
-//   output "row" = %5[seq -> i0, 1]                            # the domain, where it is not
-//   implied named %3 = row_sum(axis=1) %2
+//   output "row" = %5[seq -> i0, 1]                            # its domain is not implied
+//   named %3 = row_sum(axis=1) %2
 //
 // An operand written alone is read whole. In brackets stand the index expressions over the axes
 // i0, i1, ... of the domain, then conditions and fill if the view pads. The domain comes first,

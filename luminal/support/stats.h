@@ -4,8 +4,7 @@
 // processes, page faults and cold caches only ever add time, sometimes a lot, while a lucky turbo
 // burst or a quantised clock now and then gives a sample that is too *small*.
 //   - The mean follows the slow tail. One descheduled run of 10 ms among a hundred of 0.1 ms
-//   doubles
-//     it, so it ranks kernels by their bad luck.
+//     doubles it, so it ranks kernels by their bad luck.
 //   - The minimum is the extreme of the fast tail. It improves with the number of samples, so
 //     candidates sampled more often look faster; it may be a clock artefact; and it promises a
 //     speed nobody sees in practice.

@@ -34,11 +34,11 @@ class ThreadPool {
   /// How many threads compute, the caller included.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Calls `function(chunk_begin, chunk_end)` for the chunks [begin, begin + grain), [begin +
-  /// grain,
-  /// ...) of [begin, end), in any order and at the same time; returns when all are done. If calls
-  /// throw, chunks further on may be left out and the exception of the first chunk (by place, not
-  /// by time) is thrown. `grain` is at least 1; a chunk should be worth 10 microseconds or more.
+  /// Calls `function(chunk_begin, chunk_end)` for [begin, end) cut into chunks of `grain` elements
+  /// (the last may be smaller), in any order and at the same time; returns when all are done. If
+  /// calls throw, chunks further on may be left out and the exception of the first chunk (by place,
+  /// not by time) is thrown. `grain` is at least 1; a chunk should be worth 10 microseconds or
+  /// more.
   template <typename Function>
   void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, Function&& function) {
     using Callable = std::remove_reference_t<Function>;

@@ -111,7 +111,12 @@ int main(int argc, char** argv) {
   std::cout << compile(small, {softmax(relu(a))}).explain();
 
   const std::string page = argc > 1 ? argv[1] : "demo_graph.html";
-  std::ofstream(page) << graph::to_html(exe.ir(), {.title = "Two transformer blocks"});
+  std::ofstream file(page);
+  file << graph::to_html(exe.ir(), {.title = "Two transformer blocks"}) << std::flush;
+  if (!file) {
+    std::cerr << "demo: cannot write " << page << '\n';
+    return 1;
+  }
   std::cout << "\n5. " << page << " is a drawing of the whole graph: open it in a browser.\n"
             << "   Next: docs/tutorial.md, the other examples, and `./run test`.\n";
   return worst < 1e-6 ? 0 : 1;

@@ -58,7 +58,7 @@ void EGraph::execute_fail(const FailCommand& fail) {
 void EGraph::execute_core(Command command) {
   const Span& span = command.span;
   if (auto* action = std::get_if<Action>(&command.body)) return execute_action(*action);
-  if (auto* rule = std::get_if<RuleDecl>(&command.body)) return void(add_rule(*rule));
+  if (auto* rule = std::get_if<RuleDecl>(&command.body)) return void(add_rule(std::move(*rule)));
   if (auto* sort = std::get_if<SortDecl>(&command.body)) return void(db_.declare_sort(*sort));
   if (auto* function = std::get_if<FunctionDecl>(&command.body))
     return void(db_.declare_function(*function));
@@ -151,7 +151,9 @@ Value EGraph::evaluate(const Expr& expr, SortId* sort) {
   return db_.canonical(typed.sort, value);
 }
 
-RuleId EGraph::add_rule(const RuleDecl& decl) {
+RuleId EGraph::add_rule(RuleDecl rule_decl) {
+  const auto source = std::make_shared<const RuleDecl>(std::move(rule_decl));
+  const RuleDecl& decl = *source;
   const auto found = db_.rulesets.find(decl.ruleset);
   if (found == db_.rulesets.end()) throw run_error(decl.span, "No such ruleset: {}", decl.ruleset);
   Ruleset& ruleset = found->second;
@@ -169,7 +171,7 @@ RuleId EGraph::add_rule(const RuleDecl& decl) {
   auto rule = std::make_shared<CompiledRule>();
   rule->name = decl.name;
   rule->ruleset = decl.ruleset;
-  rule->text = to_text(decl);
+  rule->source = source;
   rule->naive = decl.naive;
   lower_rule(db_, typed, GlobalUse::kTable, rule->query, rule->program);
   rule->query.include_subsumed = decl.include_subsumed;

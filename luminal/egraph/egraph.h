@@ -58,7 +58,7 @@ class EGraph {
   const Database& database() const { return db_; }
   Engine& engine() { return engine_; }
   /// Adds rules and declarations, as their commands would.
-  RuleId add_rule(const RuleDecl& rule);
+  RuleId add_rule(RuleDecl rule);
   SourceMap& sources() { return sources_; }
   /// Report of the last run command.
   const RunReport& last_report() const { return last_report_; }

@@ -39,7 +39,7 @@ bool cyclic(const std::string& body) {
       "(function g (i64 i64) i64 :merge new) (relation done ())"
       "(rule (" +
       body + ") ((done)))");
-  return egraph.database().rules.at(0).rule->plan->cyclic;
+  return egraph.database().rules.at(0).rule->plan->cyclic();
 }
 
 TEST(QueryShape, PathsStarsAndProductsAreTrees) {

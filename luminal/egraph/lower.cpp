@@ -105,26 +105,44 @@ class QueryBuilder {
     return out;
   }
 
+  /// A call seen before: its head, where its inputs stand, and its output.
+  struct Call {
+    uint64_t hash;
+    uint64_t head;
+    std::vector<Term> inputs;
+    Term output;
+  };
+
+  /// The call with this head and these inputs if there is one among `seen`; else it is added.
+  const Call* find_or_add(std::vector<Call>& seen, uint64_t head, const Term* first,
+                          const Term* last, Term output) const {
+    Call call{mix_hash(0, head), head, {first, last}, output};
+    for (Term& input : call.inputs) {
+      input = resolve(input);
+      call.hash = mix_hash(call.hash, (uint64_t{input.is_constant} << 32) | input.word);
+    }
+    for (const Call& other : seen)
+      if (other.hash == call.hash && other.head == head && other.inputs == call.inputs)
+        return &other;
+    seen.push_back(std::move(call));
+    return nullptr;
+  }
+
   /// One pass of "same head, same inputs: same output". True if it changed something.
   bool merge_equal_calls() {
     bool changed = false;
-    std::map<std::vector<uint64_t>, Term> seen;
-    const auto key_of = [&](uint64_t head, auto first, auto last) {
-      std::vector<uint64_t> key{head};
-      for (; first != last; ++first) {
-        const Term term = resolve(*first);
-        key.push_back((uint64_t{term.is_constant} << 32) | term.word);
-      }
-      return key;
-    };
-    std::erase_if(query_.atoms, [&](TableAtom& atom) {
-      const Term out = atom.terms.back();
-      const auto key = key_of(atom.function, atom.terms.begin(), atom.terms.end() - 1);
-      const auto [entry, is_new] = seen.try_emplace(key, out);
-      if (!is_new) unify(entry->second, out);
-      changed |= !is_new;
-      return !is_new;
+    std::vector<Call> seen;
+    seen.reserve(query_.atoms.size() + query_.primitives.size());
+    std::erase_if(query_.atoms, [&](const TableAtom& atom) {
+      const Term* terms = atom.terms.data();
+      const size_t inputs = atom.terms.size() - 1;
+      const Call* same = find_or_add(seen, atom.function, terms, terms + inputs, atom.terms.back());
+      if (same == nullptr) return false;
+      unify(same->output, atom.terms.back());
+      changed = true;
+      return true;
     });
+    if (query_.primitives.empty()) return changed;
     std::vector<PrimitiveAtom> kept;
     std::vector<PrimitiveAtom> atoms = std::move(query_.primitives);
     query_.primitives.clear();
@@ -132,13 +150,13 @@ class QueryBuilder {
     for (PrimitiveAtom& atom : atoms) {
       const uint64_t head =
           (uint64_t{1} << 40) + heads.try_emplace(atom.primitive.get(), heads.size()).first->second;
-      const auto key = key_of(head, atom.inputs.begin(), atom.inputs.end());
-      const auto [entry, is_new] = seen.try_emplace(key, atom.output);
-      if (is_new) {
+      const Term* inputs = atom.inputs.data();
+      const Call* same = find_or_add(seen, head, inputs, inputs + atom.inputs.size(), atom.output);
+      if (same == nullptr) {
         kept.push_back(std::move(atom));
       } else {
-        if (resolve(entry->second) != resolve(atom.output)) changed = true;
-        unify(entry->second, atom.output);
+        if (resolve(same->output) != resolve(atom.output)) changed = true;
+        unify(same->output, atom.output);
       }
     }
     // Contradictions found on the way were appended to query_.primitives.
@@ -198,13 +216,14 @@ class QueryBuilder {
   Term renumbered(Term term) {
     term = resolve(term);
     if (term.is_constant) return term;
-    const auto [entry, is_new] = slots_.try_emplace(term.word, query_.num_slots);
-    if (is_new) {
-      ++query_.num_slots;
+    slots_.resize(parent_.size(), kNone);
+    uint32_t& slot = slots_[term.word];
+    if (slot == kNone) {
+      slot = query_.num_slots++;
       const bool named = term.word < typed_.variables.size();
       query_.names.push_back(named ? typed_.variables[term.word] : "");
     }
-    return Term::slot(entry->second);
+    return Term::slot(slot);
   }
 
   void number_slots() {
@@ -222,7 +241,7 @@ class QueryBuilder {
   Query query_;
   std::vector<Term> parent_;
   std::vector<uint32_t> bound_;
-  std::map<uint32_t, uint32_t> slots_;
+  std::vector<uint32_t> slots_;  // per unknown, kNone before it has one
 };
 
 /// Builds a program from typed actions and expressions.

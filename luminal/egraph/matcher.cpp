@@ -9,6 +9,8 @@ namespace {
 
 /// Scans longer than this, with several columns bound, are worth an index of all of them.
 constexpr uint32_t kLongScan = 16;
+/// How many rows of an atom are looked at to see where it leads.
+constexpr uint32_t kLookAhead = 16;
 
 }  // namespace
 
@@ -17,8 +19,7 @@ QueryPlan::QueryPlan(const Query& of)
       in_atoms(of.num_slots),
       in_primitives(of.num_slots),
       joined(of.num_slots, false),
-      shared(of.needed),
-      cyclic(is_cyclic(of)) {
+      shared(of.needed) {
   shared.resize(of.num_slots, false);
   std::vector<uint32_t> uses(of.num_slots, 0);
   for (uint32_t a = 0; a < of.atoms.size(); ++a) {
@@ -41,6 +42,11 @@ QueryPlan::QueryPlan(const Query& of)
     if (uses[s] > 1) shared[s] = joined[s] = true;
 }
 
+bool QueryPlan::cyclic() const {
+  std::call_once(asked_, [this] { cyclic_ = is_cyclic(*query); });
+  return cyclic_;
+}
+
 Matcher::Matcher(Database& db, const QueryPlan& plan, Evaluator& evaluator, bool may_build_indexes,
                  const SearchLimit& limit)
     : db_(db),
@@ -59,6 +65,13 @@ bool Matcher::run(std::span<const RowRange> ranges,
   ranges_ = ranges;
   on_match_ = &on_match;
   return start(given) ? search() : true;
+}
+
+/// Only on a cycle is there a better way.
+bool Matcher::lift_allowance() {
+  if (plan_.cyclic()) return false;
+  meter_.lift_allowance();
+  return meter_.stop() == StopReason::kFinished;
 }
 
 bool Matcher::reject(uint32_t atom) {
@@ -94,7 +107,10 @@ bool Matcher::start(std::span<const std::pair<uint32_t, Value>> given) {
     for (uint32_t c = 0; c < terms.size() && !atoms_[a].done; ++c)
       if (terms[c].is_constant && !narrow(a, c, terms[c].word)) return false;
   }
-  return propagate();
+  if (!propagate()) return false;
+  fixed_.assign(query_.num_slots, false);
+  for (const uint32_t slot : bound_) fixed_[slot] = true;
+  return true;
 }
 
 bool Matcher::bind(uint32_t slot, Value value) {
@@ -203,20 +219,88 @@ bool Matcher::narrow(uint32_t atom, uint32_t column, Value value) {
   return true;
 }
 
-uint32_t Matcher::choose() const {
+uint64_t Matcher::num_candidates(uint32_t atom) const {
+  if (atoms_[atom].best_size != kNone) return atoms_[atom].best_size;
+  const Table& rows = db_.functions[query_.atoms[atom].function].table;
+  return std::min(ranges_[atom].end, rows.end_row()) - ranges_[atom].first;
+}
+
+bool Matcher::connected(uint32_t atom) const {
+  const auto& terms = query_.atoms[atom].terms;
+  return std::any_of(terms.begin(), terms.end(), [&](const Term& term) {
+    return !term.is_constant && slots_[term.word] != kNoValue && !fixed_[term.word];
+  });
+}
+
+uint32_t Matcher::rows_left(uint32_t atom, const Value* cells) {
+  const auto& terms = query_.atoms[atom].terms;
+  uint32_t fewest = kNone;
+  for (uint32_t c = 0; c < terms.size(); ++c) {
+    const Value known = value_of(terms[c]);
+    if (known != kNoValue) {
+      if (known != cells[c]) return 0;
+      continue;
+    }
+    for (const auto& [other, column] : plan_.in_atoms[terms[c].word]) {
+      if (other == atom || atoms_[other].done) continue;
+      const RowIndex* rows = index(table(other), column);
+      if (rows == nullptr) continue;
+      fewest = std::min(fewest, static_cast<uint32_t>(clip(other, rows->rows(cells[c])).size()));
+    }
+  }
+  return fewest;
+}
+
+uint64_t Matcher::rows_after(uint32_t atom) {
+  Table& rows = table(atom);
+  std::span<const uint32_t> listed;
+  uint64_t count = num_candidates(atom);
+  if (atoms_[atom].best_column != kNone) {
+    listed = candidates(atom);
+    count = listed.size();
+  }
+  const auto looks = std::min<uint64_t>(count, kLookAhead);
+  uint64_t total = 0;
+  for (uint64_t i = 0; i < looks; ++i) {
+    const uint64_t place = i * count / looks;  // evenly: neighbours are alike
+    const uint32_t row =
+        listed.empty() ? ranges_[atom].first + static_cast<uint32_t>(place) : listed[place];
+    meter_.add_row();
+    if (usable(rows, row)) total += rows_left(atom, rows.row(row));
+  }
+  return looks == 0 ? 0 : total * count / looks;
+}
+
+// The fewest candidates come first, unless they have nothing to do with what was chosen before:
+// every such choice multiplies the work that follows. Then they must lead to fewer rows than the
+// best atom that continues what was begun.
+uint32_t Matcher::choose() {
   uint32_t best = kNone;
   uint64_t best_cost = UINT64_MAX;
   for (uint32_t a = 0; a < atoms_.size(); ++a) {
     if (atoms_[a].done) continue;
-    uint64_t cost = atoms_[a].best_size;
-    if (cost == kNone) {
-      const Table& rows = db_.functions[query_.atoms[a].function].table;
-      cost = std::min(ranges_[a].end, rows.end_row()) - ranges_[a].first;
-    }
+    const uint64_t cost = num_candidates(a);
     if (cost >= best_cost) continue;
     best = a;
     best_cost = cost;
-    if (cost <= 1) break;
+    if (cost <= 1) return best;
+  }
+  if (num_done_ + 2 >= atoms_.size() || connected(best)) return best;
+  uint32_t next = kNone;
+  for (uint32_t a = 0; a < atoms_.size(); ++a)
+    if (!atoms_[a].done && connected(a) &&
+        (next == kNone || num_candidates(a) < num_candidates(next)))
+      next = a;
+  if (next == kNone) return best;
+  const uint64_t limit = num_candidates(next);
+  best = next;
+  best_cost = limit;
+  for (uint32_t a = 0; a < atoms_.size(); ++a) {
+    if (atoms_[a].done || num_candidates(a) >= limit || connected(a)) continue;
+    const uint64_t cost = rows_after(a);
+    if (cost >= best_cost) continue;
+    best = a;
+    best_cost = cost;
   }
   return best;
 }
@@ -299,7 +383,7 @@ bool Matcher::match_row(std::span<const ColumnStep> steps, const Value* cells) {
 /// Tries one row; returns false to stop the whole search.
 bool Matcher::visit_row(uint32_t atom, size_t first_step, bool last, const Value* cells,
                         bool& found) {
-  if (!meter_.count_row()) return false;
+  if (!count_row()) return false;
   const size_t slots = bound_.size();
   const std::span<const ColumnStep> steps(steps_.data() + first_step, steps_.size() - first_step);
   if (!match_row(steps, cells)) return true;
@@ -319,7 +403,7 @@ bool Matcher::report_rows(std::span<const ColumnStep> steps, const Table& rows,
   const bool check = !rows.all_visible();
   for (const uint32_t row : candidates) {
     if (check && !usable(rows, row)) continue;
-    if (!meter_.count_row()) return false;
+    if (!count_row()) return false;
     if (!match_row(steps, rows.row(row))) continue;
     if (!report()) return false;
     if (!open) return true;

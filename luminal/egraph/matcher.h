@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -31,9 +32,16 @@ struct QueryPlan {
   std::vector<std::vector<uint32_t>> in_primitives;  // per slot, as input, once per position
   std::vector<bool> joined;                          // per slot: occurs more than once
   std::vector<bool> shared;  // per slot: joined, or needed by whoever reads the match
-  bool cyclic;               // see query_shape.h
 
   explicit QueryPlan(const Query& of);
+
+  /// Whether the atoms form a cycle (query_shape.h). Found out on the first call: most rules of a
+  /// large set never match, and for them nobody asks.
+  bool cyclic() const;
+
+ private:
+  mutable std::once_flag asked_;
+  mutable bool cyclic_ = false;
 };
 
 /// Finds matches of one query. Holds scratch memory, so keep it for many runs.
@@ -56,7 +64,8 @@ class Matcher {
            const OnMatch& on_match);
 
   void watch_failures(OnFailure on_failure) { on_failure_ = std::move(on_failure); }
-  /// Makes searches give up after `rows` rows since construction, and some more per match.
+  /// Makes searches of a cyclic query give up after `rows` rows since construction, and some more
+  /// per match.
   void set_allowance(uint64_t rows) { meter_.set_allowance(rows); }
   /// Rows looked at since construction.
   uint64_t rows_visited() const { return meter_.rows(); }
@@ -87,6 +96,9 @@ class Matcher {
 
   bool start(std::span<const std::pair<uint32_t, Value>> given);
   bool search();
+  /// Counts a row; false if the search must end.
+  bool count_row() { return meter_.count_row() || (meter_.gave_up() && lift_allowance()); }
+  bool lift_allowance();
   bool report() {
     meter_.add_match();
     return (*on_match_)(slots_);
@@ -116,7 +128,15 @@ class Matcher {
     return query_.include_subsumed ? table.live(row) : table.visible(row);
   }
   const RowIndex* index(Table& table, uint32_t column);
-  uint32_t choose() const;
+  /// The atom to try next.
+  uint32_t choose();
+  /// Whether an atom holds a slot that depends on a choice made so far.
+  bool connected(uint32_t atom) const;
+  /// About how many rows the next step has to look at if this atom is next.
+  uint64_t rows_after(uint32_t atom);
+  /// The fewest rows that some other atom has left once this row is chosen.
+  uint32_t rows_left(uint32_t atom, const Value* cells);
+  uint64_t num_candidates(uint32_t atom) const;
   Value value_of(const Term& term) const {
     return term.is_constant ? term.word : slots_[term.word];
   }
@@ -138,6 +158,7 @@ class Matcher {
   std::vector<Change> trail_;
   std::vector<ColumnStep> steps_;  // of all atoms being tried, outermost first
   std::vector<uint32_t> bound_;    // slots in binding order
+  std::vector<bool> fixed_;        // slots bound before the first choice
   size_t settled_ = 0;             // bound slots whose lookups and primitives are done
   size_t narrowed_ = 0;            // bound slots whose buckets are probed
   std::vector<Value> key_;

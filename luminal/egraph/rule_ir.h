@@ -79,12 +79,13 @@ struct Program {
 };
 
 struct QueryPlan;  // matcher.h
+struct RuleDecl;   // ast.h
 
 /// A rule ready to run. It never moves: the plan points at the query.
 struct CompiledRule {
   std::string name;
   std::string ruleset;
-  std::string text;
+  std::shared_ptr<const RuleDecl> source;
   Query query;
   Program program;
   std::shared_ptr<const QueryPlan> plan;

@@ -89,7 +89,7 @@ bool RuleSearch::match_by_atom(const SearchTask& task, MatchBuffer& buffer,
   const CompiledRule& rule = *db_.rules[task.rule].rule;
   if (!tries_atoms_first(rule.query)) return false;
   Matcher matcher(db_, *rule.plan, engine_, may_build_indexes, options_.limit);
-  if (rule.plan->cyclic && options_.method == JoinMethod::kAutomatic)
+  if (options_.method == JoinMethod::kAutomatic)
     matcher.set_allowance(allowance(rule.query, task.ranges));
   collect(task, buffer, [&](const auto& on_match) { matcher.run(task.ranges, on_match); });
   buffer.rows_visited += matcher.rows_visited();
@@ -98,7 +98,8 @@ bool RuleSearch::match_by_atom(const SearchTask& task, MatchBuffer& buffer,
     buffer.clear();
     return false;
   }
-  if (rule.plan->cyclic || options_.method != JoinMethod::kAutomatic) buffer.sort();
+  const bool either_way = options_.method != JoinMethod::kAutomatic;
+  if (buffer.kept > 1 && (either_way || rule.plan->cyclic())) buffer.sort();
   return true;
 }
 
@@ -209,8 +210,7 @@ QueryAnswer RuleSearch::ask(const Query& query) {
   };
   if (tries_atoms_first(query)) {
     Matcher matcher(db_, plan, engine_, true, options_.limit);
-    if (plan.cyclic && options_.method == JoinMethod::kAutomatic)
-      matcher.set_allowance(allowance(query, ranges));
+    if (options_.method == JoinMethod::kAutomatic) matcher.set_allowance(allowance(query, ranges));
     matcher.run(ranges, on_match);
     answer.stop = matcher.stop();
     answer.rows_visited = matcher.rows_visited();

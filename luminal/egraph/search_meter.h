@@ -39,6 +39,10 @@ class SearchMeter {
     allowance_ = rows;
     next_look_ = std::min(rows, kRowsPerLook);
   }
+  void lift_allowance() {
+    allowance_ = UINT64_MAX;
+    gave_up_ = false;
+  }
   /// Counts a row; false if the search must end.
   bool count_row() { return ++rows_ < next_look_ || look(); }
   /// Counts a row where the search cannot end.

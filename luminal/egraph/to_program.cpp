@@ -197,7 +197,7 @@ class ProgramWriter {
       const std::string text = value(global.sort, db_.canonical(global.sort, global.value));
       if (!text.empty()) line("(let " + global.name + " " + text + ")");
     }
-    for (const RuleState& state : db_.rules) line(state.rule->text);
+    for (const RuleState& state : db_.rules) line(to_text(*state.rule->source));
   }
 
   Database& db_;

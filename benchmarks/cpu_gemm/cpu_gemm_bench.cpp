@@ -1,23 +1,21 @@
-// Speed of generated matrix products against the register peak (or, for one row, the read
-// bandwidth) that the same run measures. Usage: cpu_gemm_bench [filter]
+// Speed of generated products (matrices, vectors, convolutions, with what is fused around them)
+// against the register peak or the read bandwidth that the same run measures.
+// Usage: cpu_gemm_bench [--threads=1|2] [filter]
 #include <fmt/core.h>
 
 #include <string>
 
 #include "benchmarks/cpu_gemm/machine_limits.h"
-#include "luminal/codegen/llvm/gemm.h"
+#include "luminal/graph/dim_binding.h"
 #include "luminal/graph/elements.h"
-#include "luminal/runtime/cpu/arena.h"
-#include "luminal/runtime/cpu/device.h"
+#include "luminal/kernel/derive.h"
+#include "luminal/luminal.h"
+#include "tests/contractions/loaded_kernel.h"
 
 namespace luminal::benchmarks {
 namespace {
 
-using codegen::GemmB;
-using codegen::GemmLayout;
-using codegen::GemmProblem;
-using codegen::GemmSpec;
-using graph::DType;
+using codegen::LoadedCpuKernel;
 using runtime::HostMemory;
 
 HostMemory random_memory(DType dtype, int64_t count) {
@@ -35,86 +33,63 @@ HostMemory random_memory(DType dtype, int64_t count) {
   return memory;
 }
 
-/// A product ready to run on a team.
-class Product {
- public:
-  Product(const GemmProblem& problem, const GemmSpec& spec, runtime::ThreadTeam& team)
-      : problem_(problem),
-        spec_(spec),
-        layout_(spec, codegen::host_target()),
-        team_(team),
-        a_(random_memory(problem.a, problem.batch * problem.m * problem.k)),
-        b_(random_memory(problem.b, problem.batch * problem.n * problem.k)),
-        c_(graph::byte_size(problem.c, problem.batch * problem.m * problem.n)),
-        packed_(spec.b_source == GemmB::kPrepacked
-                    ? problem.batch * layout_.packed_bytes(problem.n, problem.k)
-                    : 0),
-        scratch_(team.size() * runtime::aligned_size(layout_.scratch_bytes(problem.k))),
-        module_(codegen::KernelCompiler().compile(codegen::gemm_kernel(spec))) {
-    buffers_ = {a_.data(), b_.data(), c_.data()};
-    const int64_t ldb = problem.b_transposed ? problem.k : problem.n;
-    scalars_ = {problem.m,
-                problem.n,
-                problem.k,
-                problem.k,
-                1,
-                ldb,
-                problem.n,
-                problem.m * problem.k,
-                problem.n * problem.k,
-                problem.m * problem.n};
-    if (spec.b_source == GemmB::kPrepacked) {
-      const runtime::CpuModule packer(
-          codegen::KernelCompiler().compile(codegen::gemm_pack_kernel(spec)));
-      const std::vector<void*> arguments{b_.data(), packed_.data()};
-      const std::vector<int64_t> scalars{problem.n, problem.k, ldb, problem.n * problem.k};
-      packer.entry("pack")(arguments.data(), scalars.data(), 0,
-                           problem.batch * layout_.panels(problem.n), nullptr);
-      buffers_[1] = packed_.data();
-    }
-  }
-
-  void operator()() {
-    runtime::Launch launch;
-    launch.buffers = buffers_;
-    launch.scalars = scalars_;
-    launch.size.items = layout_.items(problem_.batch, problem_.m, problem_.n);
-    launch.scratch = scratch_.data();
-    runtime::launch_on_team(team_, module_.entry("gemm"), launch,
-                            layout_.scratch_bytes(problem_.k));
-  }
-
-  double operations() const {
-    return 2.0 * static_cast<double>(problem_.batch * problem_.m) *
-           static_cast<double>(problem_.n * problem_.k);
-  }
-  double bytes_of_b() const {
-    return static_cast<double>(
-        graph::byte_size(problem_.b, problem_.batch * problem_.n * problem_.k));
-  }
-  HostMemory& weights() { return spec_.b_source == GemmB::kPrepacked ? packed_ : b_; }
-
- private:
-  GemmProblem problem_;
-  GemmSpec spec_;
-  GemmLayout layout_;
-  runtime::ThreadTeam& team_;
-  HostMemory a_, b_, c_, packed_, scratch_;
-  runtime::CpuModule module_;
-  std::vector<void*> buffers_;
-  std::vector<int64_t> scalars_;
+/// A product and what it needs at least. Inputs called w are weights, packed ahead.
+struct Case {
+  std::string name;
+  std::function<Tensor(Graph& graph)> write;
+  PeakKind peak = PeakKind::kF32;
+  double flops = 0;       ///< 0: compared with reading
+  double read_bytes = 0;  ///< of weights
 };
 
-PeakKind peak_kind(const GemmSpec& spec) {
-  if (spec.mode == codegen::GemmMode::kDotBf16) return PeakKind::kBf16;
-  return spec.mode == codegen::GemmMode::kDotI8 ? PeakKind::kI8 : PeakKind::kF32;
-}
+/// A case compiled for this machine, with data.
+class Compiled {
+ public:
+  Compiled(const Case& each, runtime::ThreadTeam& team) : team_(team) {
+    Graph graph;
+    const Tensor result = each.write(graph);
+    graph::Graph ir = result.graph().ir();
+    ir.add_output("y", result.edge());
+    const kernel::GraphProgram program(ir);
+    const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
+    const auto derived = kernel::derive(arena_, program, cut, program.output(0));
+    codegen::CpuKernelOptions options;
+    options.threads = team.size();
+    for (uint32_t i = 0; i < static_cast<uint32_t>(ir.size()); ++i) {
+      const graph::Node& node = ir.node({i});
+      if (node.op != graph::Op::kInput) continue;
+      memory_.push_back(random_memory(
+          node.type.dtype, graph::element_count(graph::extents_of(node.type.shape, {}))));
+      tensors_[{i}] = memory_.back().data();
+      if (node.attribute<graph::InputAttribute>().name[0] == 'w') options.constants.push_back({i});
+    }
+    const graph::TensorType& type = ir.node(program.output(0)).type;
+    memory_.emplace_back(
+        graph::byte_size(type.dtype, graph::element_count(graph::extents_of(type.shape, {}))));
+    tensors_[program.output(0)] = memory_.back().data();
+    const double start = now(true);
+    const codegen::CpuKernel code = codegen::cpu_kernel(arena_, std::get<kernel::Kernel>(derived),
+                                                        codegen::host_target(), options);
+    loaded_.emplace(code, codegen::host_target(), graph::DimValues{}, team.size());
+    compile_ms_ = (now(true) - start) * 1e3;
+    loaded_->run(tensors_, LoadedCpuKernel::on_team(team_), false);
+  }
 
-void compare_with_peak(const std::string& name, const GemmProblem& problem, const GemmSpec& spec,
-                       runtime::ThreadTeam& team) {
-  Product product(problem, spec, team);
-  const PeakKind kind = peak_kind(spec);
-  const codegen::TestKernel peak = peak_kernel(kind);
+  void operator()() { loaded_->run(tensors_, LoadedCpuKernel::on_team(team_), true); }
+  const std::string& schedule() const { return loaded_->schedule; }
+  double compile_ms() const { return compile_ms_; }
+
+ private:
+  runtime::ThreadTeam& team_;
+  kernel::Arena arena_;
+  std::vector<HostMemory> memory_;
+  std::map<kernel::NodeId, void*> tensors_;
+  std::optional<LoadedCpuKernel> loaded_;
+  double compile_ms_ = 0;
+};
+
+void compare_with_peak(const Case& each, Compiled& product, runtime::ThreadTeam& team) {
+  const codegen::TestKernel peak = peak_kernel(each.peak);
   std::vector<HostMemory> memory;
   for (int i = 0; i < team.size(); ++i) memory.emplace_back(4096);
   constexpr int64_t kRounds = 20000;
@@ -123,72 +98,197 @@ void compare_with_peak(const std::string& name, const GemmProblem& problem, cons
         [&](int thread) { peak({memory[static_cast<size_t>(thread)].data()}, {}, 0, kRounds); });
   };
   const std::vector<double> times =
-      interleaved({run_peak, [&] { product(); }}, team.size() == 1, 0.6);
-  const double limit = peak_operations(kind) * kRounds * team.size() / times[0];
-  const double rate = product.operations() / times[1];
-  fmt::print("{:<34} {:d} thr {:9.1f} us {:7.1f} G/s of {:6.1f} = {:.2f}  {}\n", name, team.size(),
-             times[1] * 1e6, rate / 1e9, limit / 1e9, rate / limit, to_string(spec));
+      interleaved({run_peak, [&] { product(); }}, team.size() == 1, 0.4);
+  const double limit = peak_operations(each.peak) * kRounds * team.size() / times[0];
+  const double rate = each.flops / times[1];
+  fmt::print("{:<36} {:d} thr {:9.1f} us {:7.1f} G/s of {:6.1f} = {:.2f}  ({:.1f} ms) {}\n",
+             each.name, team.size(), times[1] * 1e6, rate / 1e9, limit / 1e9, rate / limit,
+             product.compile_ms(), product.schedule());
 }
 
-void compare_with_reading(const std::string& name, const GemmProblem& problem, const GemmSpec& spec,
-                          runtime::ThreadTeam& team) {
-  Product product(problem, spec, team);
+void compare_with_reading(const Case& each, Compiled& product, runtime::ThreadTeam& team) {
   const codegen::TestKernel read = read_kernel();
   std::vector<HostMemory> results;
   for (int i = 0; i < team.size(); ++i) results.emplace_back(64);
-  const int64_t lines = product.weights().size() / 256 * 4;
+  HostMemory memory(static_cast<int64_t>(each.read_bytes));
+  memory.populate();
+  const int64_t lines = memory.size() / 256 * 4;
   const auto run_read = [&] {
     team.static_loop(lines / 4, [&](int64_t begin, int64_t end, int thread) {
-      read({product.weights().data(), results[static_cast<size_t>(thread)].data()}, {}, begin * 4,
-           end * 4);
+      read({memory.data(), results[static_cast<size_t>(thread)].data()}, {}, begin * 4, end * 4);
     });
   };
   const std::vector<double> times =
-      interleaved({run_read, [&] { product(); }}, team.size() == 1, 0.6);
+      interleaved({run_read, [&] { product(); }}, team.size() == 1, 0.4);
   const double limit = static_cast<double>(lines) * 64 / times[0];
-  const double rate = product.bytes_of_b() / times[1];
-  fmt::print("{:<34} {:d} thr {:9.1f} us {:7.1f} GB/s, reading {:6.1f} = {:.2f}  {}\n", name,
-             team.size(), times[1] * 1e6, rate / 1e9, limit / 1e9, rate / limit, to_string(spec));
+  const double rate = each.read_bytes / times[1];
+  fmt::print("{:<36} {:d} thr {:9.1f} us {:7.1f} GB/s, reading {:6.1f} = {:.2f}  ({:.1f} ms) {}\n",
+             each.name, team.size(), times[1] * 1e6, rate / 1e9, limit / 1e9, rate / limit,
+             product.compile_ms(), product.schedule());
 }
 
-struct Case {
-  int64_t batch, m, n, k;
-  bool constant;
-};
+PeakKind peak_of(DType dtype) {
+  if (dtype == DType::kI8) return PeakKind::kI8;
+  const bool dot = codegen::host_target().has(runtime::CpuFeature::kAvx512bf16);
+  return dtype == DType::kBF16 && dot ? PeakKind::kBf16 : PeakKind::kF32;
+}
+
+std::vector<Case> matrix_cases() {
+  struct Size {
+    int64_t batch, m, n, k;
+    bool weights, transposed;
+  };
+  const Size sizes[] = {{1, 64, 64, 64, false, false},       {1, 128, 128, 128, false, false},
+                        {1, 130, 130, 130, false, false},    {1, 512, 512, 512, false, false},
+                        {1, 512, 512, 512, true, true},      {1, 1024, 1024, 1024, false, false},
+                        {1, 2048, 2048, 2048, false, false}, {1, 2048, 2048, 2048, true, true},
+                        {1, 1000, 1003, 997, false, false},  {24, 512, 512, 64, false, true},
+                        {1, 16, 512, 512, true, true},       {1, 4, 4096, 4096, true, true},
+                        {1, 8, 4096, 4096, false, true},     {1, 64, 3072, 768, true, true}};
+  std::vector<Case> result;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8})
+    for (const Size& size : sizes) {
+      Case each;
+      each.name = fmt::format("{} {}x{}x{}x{}{}{}", dtype, size.batch, size.m, size.n, size.k,
+                              size.transposed ? "T" : "", size.weights ? " weights" : "");
+      each.peak = peak_of(dtype);
+      each.flops =
+          2.0 * static_cast<double>(size.batch * size.m) * static_cast<double>(size.n * size.k);
+      each.write = [size, dtype](Graph& g) {
+        Shape a{size.m, size.k};
+        Shape b{size.k, size.n};
+        if (size.transposed) std::swap(b[0], b[1]);
+        if (size.batch > 1) {
+          a.insert(a.begin(), size.batch);
+          b.insert(b.begin(), size.batch);
+        }
+        const Tensor x = g.input("x", a, dtype);
+        const Tensor y = g.input(size.weights ? "w" : "y", b, dtype);
+        const DType result_dtype = dtype == DType::kI8 ? DType::kI32 : dtype;
+        return matmul(x, size.transposed ? transpose(y) : y, result_dtype);
+      };
+      result.push_back(std::move(each));
+    }
+  return result;
+}
+
+std::vector<Case> fused_cases() {
+  std::vector<Case> result;
+  const auto add = [&](const std::string& name, double flops,
+                       std::function<Tensor(Graph & g)> write) {
+    result.push_back({name, std::move(write), PeakKind::kF32, flops, 0});
+  };
+  add("f32 linear+bias+gelu 512x3072x768", 2.0 * 512 * 3072 * 768, [](Graph& g) {
+    const Tensor product = matmul(g.input("x", {512, 768}), transpose(g.input("w", {3072, 768})));
+    return gelu_tanh(product + g.input("c", {3072}));
+  });
+  add("f32 rms norm+linear 512x768x768", 2.0 * 512 * 768 * 768, [](Graph& g) {
+    return matmul(rms_norm(g.input("x", {512, 768}), g.input("g", {768})),
+                  transpose(g.input("w", {768, 768})));
+  });
+  add("f32 swiglu 128x2048x768", 4.0 * 128 * 2048 * 768, [](Graph& g) {
+    const Tensor x = g.input("x", {128, 768});
+    return silu(matmul(x, transpose(g.input("w1", {2048, 768})))) *
+           matmul(x, transpose(g.input("w2", {2048, 768})));
+  });
+  struct Window {
+    int64_t batch, in, out, size, kernel, stride;
+  };
+  for (const Window& each :
+       {Window{1, 64, 64, 56, 3, 1}, Window{1, 32, 64, 14, 3, 1}, Window{32, 32, 64, 14, 3, 1},
+        Window{1, 1, 32, 28, 3, 1}, Window{1, 256, 256, 14, 3, 1}, Window{1, 64, 128, 56, 3, 2},
+        Window{1, 64, 256, 56, 1, 1}}) {
+    const int64_t side = each.size / each.stride;
+    add(fmt::format("f32 conv {}x{}->{} {}x{} on {}/{}", each.batch, each.in, each.out, each.kernel,
+                    each.kernel, each.size, each.stride),
+        2.0 * static_cast<double>(each.batch * each.in * each.out * each.kernel * each.kernel) *
+            static_cast<double>(side * side),
+        [each](Graph& g) {
+          const Tensor x = g.input("x", {each.batch, each.in, each.size, each.size});
+          const Tensor w = g.input("w", {each.out, each.in, each.kernel, each.kernel});
+          const int64_t pad = each.kernel / 2;
+          return relu(conv2d(x, w, g.input("c", {each.out}),
+                             {.stride = {each.stride},
+                              .padding = {Padding{pad, each.stride > 1 ? pad - 1 : pad}}}));
+        });
+  }
+  add("f32 conv depthwise 128 3x3 on 56", 2.0 * 128 * 9 * 56 * 56, [](Graph& g) {
+    return relu(conv2d(g.input("x", {1, 128, 56, 56}), g.input("w", {128, 1, 3, 3}),
+                       g.input("c", {128}), {.padding = {Padding{1, 1}}, .groups = 128}));
+  });
+  return result;
+}
+
+std::vector<Case> vector_cases() {
+  std::vector<Case> result;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kI8})
+    for (const bool weights : {true, false})
+      for (const auto& [n, k] : {std::pair<int64_t, int64_t>{14336, 4096}, {4096, 14336}}) {
+        const double bytes = static_cast<double>(graph::byte_size(dtype, n * k));
+        const char* name = weights ? "w" : "y";
+        result.push_back({fmt::format("{} gemv {}x{}{}", dtype, n, k, weights ? " weights" : ""),
+                          [n = n, k = k, dtype, name](Graph& g) {
+                            const DType to = dtype == DType::kI8 ? DType::kI32 : dtype;
+                            return matmul(g.input("x", {1, k}, dtype),
+                                          transpose(g.input(name, {n, k}, dtype)), to);
+                          },
+                          PeakKind::kF32, 0, bytes});
+        if (weights || dtype == DType::kI8) continue;
+        result.push_back({fmt::format("{} gemv {}x{} k rows", dtype, k, n),
+                          [n = n, k = k, dtype](Graph& g) {
+                            return matmul(g.input("x", {1, k}, dtype), g.input("y", {k, n}, dtype));
+                          },
+                          PeakKind::kF32, 0, bytes});
+      }
+  for (const bool weights : {true, false})
+    result.push_back({fmt::format("i8 weights, f32 x, 14336x4096{}", weights ? " weights" : ""),
+                      [weights](Graph& g) {
+                        const Tensor q = g.input(weights ? "w" : "y", {14336, 4096}, DType::kI8);
+                        return matmul(g.input("x", {1, 4096}), transpose(cast(q, DType::kF32))) *
+                               g.input("s", {14336});
+                      },
+                      PeakKind::kF32, 0, 14336.0 * 4096});
+  result.push_back({"bf16 swiglu gemv 8192x2048",
+                    [](Graph& g) {
+                      const Tensor x = g.input("x", {1, 2048}, DType::kBF16);
+                      const Tensor gate = g.input("w1", {8192, 2048}, DType::kBF16);
+                      const Tensor up = g.input("w2", {8192, 2048}, DType::kBF16);
+                      return silu(matmul(x, transpose(gate))) * matmul(x, transpose(up));
+                    },
+                    PeakKind::kF32, 0, 2.0 * 2 * 8192 * 2048});
+  return result;
+}
 
 void run(const std::string& filter, runtime::ThreadTeam& team) {
-  const Case cases[] = {
-      {1, 128, 128, 128, false},    {1, 512, 512, 512, false},    {1, 512, 512, 512, true},
-      {1, 1024, 1024, 1024, false}, {1, 2048, 2048, 2048, false}, {1, 2048, 2048, 2048, true},
-      {1, 1000, 1003, 997, false},  {24, 512, 512, 64, false},    {1, 16, 512, 512, false},
-      {1, 64, 3072, 768, true},     {1, 130, 130, 130, false}};
-  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {
-    const DType c = dtype == DType::kI8 ? DType::kI32 : dtype;
+  for (const auto& cases : {matrix_cases(), fused_cases(), vector_cases()})
     for (const Case& each : cases) {
-      const std::string name = fmt::format("{} {}x{}x{}x{}{}", dtype, each.batch, each.m, each.n,
-                                           each.k, each.constant ? " prepacked" : "");
-      if (name.find(filter) == std::string::npos) continue;
-      const GemmProblem problem{dtype, dtype,         c,     each.batch, each.m, each.n, each.k,
-                                false, each.constant, false, team.size()};
-      compare_with_peak(name, problem, choose_gemm(problem, codegen::host_target()), team);
+      if (each.name.find(filter) == std::string::npos) continue;
+      Compiled product(each, team);
+      if (each.flops > 0)
+        compare_with_peak(each, product, team);
+      else
+        compare_with_reading(each, product, team);
+      std::fflush(stdout);
     }
-    for (const auto& [n, k] :
-         {std::pair<int64_t, int64_t>{14336, 4096}, {4096, 14336}, {768, 3072}}) {
-      const std::string name = fmt::format("{} gemv {}x{}", dtype, n, k);
-      if (name.find(filter) == std::string::npos) continue;
-      const GemmProblem problem{dtype, dtype, c, 1, 1, n, k, true, true, false, team.size()};
-      compare_with_reading(name, problem, choose_gemm(problem, codegen::host_target()), team);
-    }
-  }
 }
 
 }  // namespace
 }  // namespace luminal::benchmarks
 
 int main(int argc, char** argv) {
-  const std::string filter = argc > 1 ? argv[1] : "";
-  luminal::runtime::ThreadTeam one({.threads = 1});
-  luminal::benchmarks::run(filter, one);
-  luminal::benchmarks::run(filter, luminal::runtime::default_thread_team());
+  std::string filter;
+  std::string threads;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind("--threads=", 0) == 0)
+      threads = argument.substr(10);
+    else
+      filter = argument;
+  }
+  if (threads != "2") {
+    luminal::runtime::ThreadTeam one({.threads = 1});
+    luminal::benchmarks::run(filter, one);
+  }
+  if (threads != "1") luminal::benchmarks::run(filter, luminal::runtime::default_thread_team());
   return 0;
 }

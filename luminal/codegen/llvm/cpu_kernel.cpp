@@ -1,5 +1,6 @@
 #include "luminal/codegen/llvm/cpu_kernel.h"
 
+#include "luminal/codegen/llvm/contraction_kernel.h"
 #include "luminal/codegen/llvm/nest_kernel.h"
 #include "luminal/kernel/estimate.h"
 
@@ -51,6 +52,7 @@ CpuKernel nest_launch(kernel::Arena& arena, const kernel::Kernel& kernel, const 
 
 CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                      const CpuKernelOptions& options) {
+  if (auto products = contraction_kernel(arena, kernel, target, options)) return *products;
   return nest_launch(arena, kernel, target, options);
 }
 

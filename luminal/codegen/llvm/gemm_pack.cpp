@@ -2,34 +2,37 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
+
 namespace luminal::codegen {
 
+using kernel::BodyKind;
 using llvm::Value;
+using symbolic::Expr;
 
 llvm::Type* GemmPacker::unit_vector() {
-  llvm::Type* unit = nullptr;
-  if (spec_.mode == GemmMode::kFma)
-    unit = ElementCode(builder_).register_type(layout_.accumulator(), 1);
-  else
-    unit = builder_.i32();
-  return VectorBuilder::vector(unit, layout_.lanes());
+  return VectorBuilder::vector(builder_.i32(), layout_.lanes());
+}
+
+Value* GemmPacker::units_of(const Panel& panel) {
+  return ir_.CreateUDiv(ir_.CreateAdd(panel.k, builder_.index(layout_.group() - 1)),
+                        builder_.index(layout_.group()));
 }
 
 void GemmPacker::pack(const Panel& panel) {
-  if (spec_.b_transposed)
-    pack_transposed(panel);
-  else
-    pack_rows(panel);
+  if (spec_.b_columns && product_.b.flat_k) return pack_columns(panel);
+  const bool windows = !product_.b.flat_outer || !product_.b.flat_k;
+  if (windows && spec_.mode == GemmMode::kFma) return pack_windows(panel);
+  pack_rows(panel);
 }
 
-Value* GemmPacker::store_units(const Panel& panel, Value* unit_row, int vector, Value* units) {
-  const int64_t row_bytes = int64_t{spec_.nr} * layout_.unit_bytes();
-  Value* at = ir_.CreateMul(unit_row, builder_.index(row_bytes));
-  Value* pointer = builder_.offset(
-      builder_.offset(panel.target, at),
-      layout_.header_bytes() + int64_t{vector} * layout_.lanes() * layout_.unit_bytes());
-  builder_.store(units, pointer);
-  return units;
+void GemmPacker::store_units(const Panel& panel, Value* unit_row, Value* vector, Value* units) {
+  Value* at = ir_.CreateMul(unit_row, builder_.index(layout_.row_bytes()));
+  const int64_t vector_bytes = int64_t{layout_.lanes()} * layout_.unit_bytes();
+  at = ir_.CreateAdd(at, ir_.CreateMul(vector, builder_.index(vector_bytes)));
+  Value* pointer = builder_.offset(builder_.offset(panel.target, at), layout_.header_bytes());
+  if (spec_.mode != GemmMode::kFma) return builder_.store(units, pointer);
+  body_.elements().store(spec_.panel, units, pointer, builder_.index(0));
 }
 
 /// Adds the four bytes of each unit to running sums of the columns.
@@ -40,117 +43,221 @@ Value* GemmPacker::add_to_sums(Value* sums, Value* units) {
 }
 
 /// What the accumulators start from: A is read as unsigned, 128 too large.
-void GemmPacker::store_sums(const Panel& panel, llvm::ArrayRef<Value*> sums) {
+void GemmPacker::store_sums(const Panel& panel, Value* vector, Value* sums) {
   if (spec_.mode != GemmMode::kDotI8) return;
-  for (int v = 0; v < layout_.vectors(); ++v) {
-    Value* correction =
-        ir_.CreateMul(sums[static_cast<size_t>(v)], VectorBuilder::integer(unit_vector(), -128));
-    builder_.store(correction, builder_.offset(panel.target, int64_t{v} * layout_.lanes() * 4));
-  }
+  Value* correction = ir_.CreateMul(sums, VectorBuilder::integer(unit_vector(), -128));
+  Value* at = ir_.CreateMul(vector, builder_.index(int64_t{layout_.lanes()} * 4));
+  builder_.store(correction, builder_.offset(panel.target, at));
 }
 
-/// One vector of units made of `group` rows of the source, from row `row` on.
-Value* GemmPacker::unit_from_rows(const Panel& panel, Value* row, int vector) {
-  const int64_t first = int64_t{vector} * layout_.lanes();
-  const auto load_row = [&](int g) {
-    Value* k = ir_.CreateAdd(row, builder_.index(g));
-    Value* exists = ir_.CreateICmpSLT(k, panel.k);
-    Value* columns = ir_.CreateSub(panel.columns, builder_.index(first));
-    Value* mask =
-        builder_.lanes_below(ir_.CreateSelect(exists, columns, builder_.index(0)), layout_.lanes());
-    Value* position = ir_.CreateAdd(ir_.CreateMul(k, panel.stride), builder_.index(first));
-    return std::pair{position, mask};
-  };
-  if (spec_.mode == GemmMode::kFma) {
-    const auto [position, mask] = load_row(0);
-    ElementCode code(builder_);
-    Value* value = code.load(spec_.b, panel.source, position, layout_.lanes(), {.mask = mask});
-    return code.cast(spec_.b, layout_.accumulator(), value);
+/// B's value at the current place as an element of a panel.
+Value* GemmPacker::panel_value() {
+  Value* value = body_.wide_value(product_.b.value);
+  return body_.elements().cast(product_.b.dtype, spec_.panel, value);
+}
+
+/// The bits of B's value at the current place, 32 / g per lane.
+Value* GemmPacker::element(Value* value) {
+  if (spec_.mode == GemmMode::kDotBf16 || spec_.mode == GemmMode::kAmxBf16)
+    return body_.elements().narrow(graph::DType::kBF16, value);
+  return value;
+}
+
+void GemmPacker::set_k(Value* k) {
+  if (product_.b.flat_k)
+    body_.set_axis(product_.k.flat, k);
+  else
+    body_.set_axes(product_.k.axes, k);
+}
+
+/// The columns of one vector of the panel along the lanes.
+void GemmPacker::spread_columns(const Panel& panel, Value* vector) {
+  const int lanes = layout_.lanes();
+  Value* first = ir_.CreateMul(vector, builder_.index(lanes));
+  Value* mask = builder_.lanes_below(ir_.CreateSub(panel.columns, first), lanes);
+  first = ir_.CreateAdd(panel.column, first);
+  if (product_.b.flat_outer)
+    body_.spread(n_.flat, first, lanes, mask);
+  else
+    body_.spread(n_.axes, first, lanes, mask, false);
+}
+
+/// One vector of units: `group` steps of k side by side.
+Value* GemmPacker::units_along_columns(const Panel& panel, Value* unit,
+                                       llvm::function_ref<void()> spread) {
+  const int group = layout_.group();
+  if (group == 1) {
+    const BodyCode::Scope scope(body_);
+    set_k(unit);
+    spread();
+    return panel_value();
   }
-  const int bits = 32 / layout_.group();
-  llvm::Type* narrow =
-      VectorBuilder::vector(ir_.getIntNTy(static_cast<unsigned>(bits)), layout_.lanes());
   Value* units = VectorBuilder::integer(unit_vector(), 0);
-  for (int g = 0; g < layout_.group(); ++g) {
-    const auto [position, mask] = load_row(g);
-    Value* pointer =
-        builder_.offset(panel.source, ir_.CreateMul(position, builder_.index(bits / 8)));
-    Value* part = ir_.CreateZExt(builder_.load(narrow, pointer, {.mask = mask}), unit_vector());
-    units = ir_.CreateOr(
-        units, ir_.CreateShl(part, VectorBuilder::integer(unit_vector(), int64_t{g} * bits)));
+  Value* last = ir_.CreateSub(panel.k, builder_.index(1));
+  for (int g = 0; g < group; ++g) {
+    const BodyCode::Scope scope(body_);
+    Value* k = ir_.CreateAdd(ir_.CreateMul(unit, builder_.index(group)), builder_.index(g));
+    // The last unit may have fewer steps; what is missing is zero.
+    set_k(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, last));
+    spread();
+    Value* bits = element(body_.wide_value(product_.b.value));
+    Value* part = ir_.CreateZExt(bits, unit_vector());
+    part = ir_.CreateShl(part, VectorBuilder::integer(unit_vector(), int64_t{g} * (32 / group)));
+    Value* exists = builder_.splat(ir_.CreateICmpSLE(k, last), layout_.lanes());
+    part = ir_.CreateSelect(exists, part, llvm::Constant::getNullValue(unit_vector()));
+    units = ir_.CreateOr(units, part);
   }
   return units;
 }
 
 void GemmPacker::pack_rows(const Panel& panel) {
-  const int group = layout_.group();
-  const Carried zeros(static_cast<size_t>(layout_.vectors()),
-                      llvm::Constant::getNullValue(unit_vector()));
-  Value* units =
-      ir_.CreateSDiv(ir_.CreateAdd(panel.k, builder_.index(group - 1)), builder_.index(group));
-  const Carried sums =
-      builder_.loop(builder_.index(0), units, builder_.index(1), zeros,
-                    [&](Value* unit, llvm::ArrayRef<Value*> carried) {
-                      Carried next;
-                      Value* row = ir_.CreateMul(unit, builder_.index(group));
-                      for (int v = 0; v < layout_.vectors(); ++v) {
-                        Value* packed = store_units(panel, unit, v, unit_from_rows(panel, row, v));
-                        next.push_back(add_to_sums(carried[static_cast<size_t>(v)], packed));
-                      }
-                      return next;
-                    });
-  store_sums(panel, sums);
+  const auto vectors = static_cast<size_t>(layout_.vectors());
+  const bool sums_needed = spec_.mode == GemmMode::kDotI8;
+  const Carried zeros(sums_needed ? vectors : 0, llvm::Constant::getNullValue(unit_vector()));
+  const Carried sums = builder_.loop(builder_.index(0), units_of(panel), builder_.index(1), zeros,
+                                     [&](Value* unit, llvm::ArrayRef<Value*> carried) {
+                                       Carried next;
+                                       for (size_t v = 0; v < vectors; ++v) {
+                                         Value* vector = builder_.index(static_cast<int64_t>(v));
+                                         Value* units = units_along_columns(
+                                             panel, unit, [&] { spread_columns(panel, vector); });
+                                         store_units(panel, unit, vector, units);
+                                         if (sums_needed)
+                                           next.push_back(add_to_sums(carried[v], units));
+                                       }
+                                       return next;
+                                     });
+  body_.gather_up();
+  for (size_t v = 0; v < sums.size(); ++v)
+    store_sums(panel, builder_.index(static_cast<int64_t>(v)), sums[v]);
 }
 
-/// `lanes` units of one column of B (a row of the N x K source) from element k on.
-Value* GemmPacker::units_from_column(const Panel& panel, Value* column, Value* k) {
-  const int lanes = layout_.lanes();
-  const int elements = lanes * layout_.group();
-  Value* exists = ir_.CreateICmpSLT(column, panel.columns);
-  Value* rest = ir_.CreateSelect(exists, ir_.CreateSub(panel.k, k), builder_.index(0));
-  Value* mask = builder_.lanes_below(rest, elements);
-  Value* position = ir_.CreateAdd(ir_.CreateMul(column, panel.stride), k);
-  if (spec_.mode == GemmMode::kFma) {
-    ElementCode code(builder_);
-    Value* value = code.load(spec_.b, panel.source, position, lanes, {.mask = mask});
-    return code.cast(spec_.b, layout_.accumulator(), value);
-  }
-  const int bits = 32 / layout_.group();
-  llvm::Type* narrow = VectorBuilder::vector(ir_.getIntNTy(static_cast<unsigned>(bits)), elements);
-  Value* pointer = builder_.offset(panel.source, ir_.CreateMul(position, builder_.index(bits / 8)));
-  return ir_.CreateBitCast(builder_.load(narrow, pointer, {.mask = mask}), unit_vector());
-}
-
-void GemmPacker::pack_transposed(const Panel& panel) {
-  const int lanes = layout_.lanes();
-  const int group = layout_.group();
-  Value* units =
-      ir_.CreateSDiv(ir_.CreateAdd(panel.k, builder_.index(group - 1)), builder_.index(group));
-  for (int v = 0; v < layout_.vectors(); ++v) {
-    const Carried zero{llvm::Constant::getNullValue(unit_vector())};
-    const Carried sums = builder_.loop(
-        builder_.index(0), units, builder_.index(lanes), zero,
-        [&](Value* unit, llvm::ArrayRef<Value*> carried) {
-          Value* k = ir_.CreateMul(unit, builder_.index(group));
-          llvm::SmallVector<Value*, 16> square;
-          for (int i = 0; i < lanes; ++i)
-            square.push_back(units_from_column(panel, builder_.index(int64_t{v} * lanes + i), k));
-          builder_.transpose(square);
-          Value* sum = carried[0];
-          for (int i = 0; i < lanes; ++i) {
-            // Rows past the end would overwrite what follows the panel.
-            Value* row = ir_.CreateAdd(unit, builder_.index(i));
-            sum = add_to_sums(sum, square[static_cast<size_t>(i)]);
-            builder_.if_then(ir_.CreateICmpSLT(row, units),
-                             [&] { store_units(panel, row, v, square[static_cast<size_t>(i)]); });
-          }
-          return Carried{sum};
-        });
-    if (spec_.mode == GemmMode::kDotI8) {
-      Value* correction = ir_.CreateMul(sums[0], VectorBuilder::integer(unit_vector(), -128));
-      builder_.store(correction, builder_.offset(panel.target, int64_t{v} * lanes * 4));
+/// Axes of k that tests depend on go outside, so that their masks are made rarely.
+std::vector<Expr> GemmPacker::window_order() const {
+  if (product_.b.flat_k) return {product_.k.flat};
+  const auto is_tested = [&](const Expr& axis) {
+    const std::span<const kernel::BodyId> roots(&product_.b.value, 1);
+    for (const kernel::BodyId id : arena_.reachable(roots)) {
+      const kernel::BodyNode& node = arena_[id];
+      if (node.kind != BodyKind::kWhere && node.kind != BodyKind::kLoad) continue;
+      for (size_t d = 0; d < node.exprs.size(); ++d) {
+        const Expr& expr = node.exprs[d];
+        if (!expr.depends_on(axis)) continue;
+        if (node.kind == BodyKind::kWhere) return true;
+        if (!provably_ge(expr, 0) || !provably_less(expr, arena_.tensor(node.tensor).shape[d]))
+          return true;
+      }
     }
-  }
+    return false;
+  };
+  std::vector<Expr> result = product_.k.axes;
+  std::stable_partition(result.begin(), result.end(), is_tested);
+  return result;
+}
+
+void GemmPacker::for_each_k(std::span<const Expr> axes, llvm::function_ref<void()> body) {
+  if (axes.empty()) return body();
+  if (!axes[0].is_axis()) return for_each_k(axes.subspan(1), body);
+  builder_.loop(builder_.index(0), body_.index(axes[0].axis_extent()), builder_.index(1),
+                [&](Value* position) {
+                  const BodyCode::Scope scope(body_);
+                  body_.set_axis(axes[0], position);
+                  for_each_k(axes.subspan(1), body);
+                });
+}
+
+/// Lanes that run through several axes, or k that does: vector by vector.
+void GemmPacker::pack_windows(const Panel& panel) {
+  const int lanes = layout_.lanes();
+  builder_.loop(builder_.index(0), builder_.index(layout_.vectors()), builder_.index(1),
+                [&](Value* vector) {
+                  const BodyCode::Scope scope(body_);
+                  if (product_.b.flat_outer) return pack_window(panel, vector, true);
+                  Value* extent = body_.index(n_.axes.back().axis_extent());
+                  Value* first = ir_.CreateMul(vector, builder_.index(lanes));
+                  first = ir_.CreateURem(ir_.CreateAdd(panel.column, first), extent);
+                  Value* end = ir_.CreateAdd(first, builder_.index(lanes));
+                  // Most vectors lie in one row; those that do not are put together from several.
+                  builder_.if_else(
+                      ir_.CreateICmpSLE(end, extent),
+                      [&] {
+                        const BodyCode::Scope inside(body_);
+                        pack_window(panel, vector, true);
+                        return Carried{};
+                      },
+                      [&] {
+                        const BodyCode::Scope inside(body_);
+                        pack_window(panel, vector, false);
+                        return Carried{};
+                      });
+                });
+  body_.gather_up();
+}
+
+void GemmPacker::pack_window(const Panel& panel, Value* vector, bool one_run) {
+  const int lanes = layout_.lanes();
+  Value* first = ir_.CreateMul(vector, builder_.index(lanes));
+  Value* mask = builder_.lanes_below(ir_.CreateSub(panel.columns, first), lanes);
+  first = ir_.CreateAdd(panel.column, first);
+  if (product_.b.flat_outer)
+    body_.spread(n_.flat, first, lanes, mask);
+  else
+    body_.spread(n_.axes, first, lanes, mask, one_run);
+  Expr row = 0;
+  for (const Expr& axis : product_.k.axes) row = row * axis.axis_extent() + axis;
+  if (product_.b.flat_k) row = product_.k.flat;
+  const std::vector<Expr> order = window_order();
+  for_each_k(order, [&] { store_units(panel, body_.index(row), vector, panel_value()); });
+}
+
+/// `lanes` units of one column of B from unit `unit` on.
+Value* GemmPacker::units_along_k(const Panel& panel, Value* column, Value* unit) {
+  const BodyCode::Scope scope(body_);
+  const int elements = layout_.lanes() * layout_.group();
+  Value* k = ir_.CreateMul(unit, builder_.index(layout_.group()));
+  // Columns that do not exist repeat the last one: nobody looks at them.
+  Value* last = ir_.CreateSub(panel.columns, builder_.index(1));
+  column = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, last);
+  column = ir_.CreateAdd(panel.column, column);
+  if (product_.b.flat_outer)
+    body_.set_axis(n_.flat, column);
+  else
+    body_.set_axes(n_.axes, column);
+  Value* mask = builder_.lanes_below(ir_.CreateSub(panel.k, k), elements);
+  body_.spread(product_.k.flat, k, elements, mask);
+  if (layout_.group() == 1) return panel_value();
+  Value* bits = element(body_.wide_value(product_.b.value));
+  // A body may be something else than zero past the end of k.
+  bits = ir_.CreateSelect(mask, bits, llvm::Constant::getNullValue(bits->getType()));
+  return ir_.CreateBitCast(bits, unit_vector());
+}
+
+void GemmPacker::pack_columns(const Panel& panel) {
+  const int lanes = layout_.lanes();
+  Value* units = units_of(panel);
+  builder_.loop(builder_.index(0), builder_.index(layout_.vectors()), builder_.index(1),
+                [&](Value* vector) {
+                  const Carried zero{llvm::Constant::getNullValue(unit_vector())};
+                  Value* first = ir_.CreateMul(vector, builder_.index(lanes));
+                  const Carried sums = builder_.loop(
+                      builder_.index(0), units, builder_.index(lanes), zero,
+                      [&](Value* unit, llvm::ArrayRef<Value*> carried) {
+                        llvm::SmallVector<Value*, 16> square;
+                        for (int i = 0; i < lanes; ++i)
+                          square.push_back(
+                              units_along_k(panel, ir_.CreateAdd(first, builder_.index(i)), unit));
+                        builder_.transpose(square);
+                        Value* sum = carried[0];
+                        for (int i = 0; i < lanes; ++i) {
+                          Value* row = square[static_cast<size_t>(i)];
+                          sum = add_to_sums(sum, row);
+                          store_units(panel, ir_.CreateAdd(unit, builder_.index(i)), vector, row);
+                        }
+                        return Carried{sum};
+                      });
+                  store_sums(panel, vector, sums[0]);
+                });
+  body_.gather_up();
 }
 
 }  // namespace luminal::codegen

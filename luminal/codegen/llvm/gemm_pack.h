@@ -1,8 +1,11 @@
-// Packs panels of B for gemm: nr columns wide, k running down, g neighbouring k's in one unit, zero
-// where the matrix ends. Sources are K x N (whole rows) and N x K (transposed in registers).
+// Packs panels of B for gemm: nr columns wide, k running down, g neighbouring k's in one unit. B is
+// any body over columns and k: what is done to it (a cast, a scale, padding, the windows of a
+// convolution) is done here. Values come along the columns or, where memory runs the other way,
+// along k and are turned in registers.
 #pragma once
 
-#include "luminal/codegen/llvm/elements.h"
+#include "luminal/codegen/llvm/body_code.h"
+#include "luminal/codegen/llvm/contraction_plan.h"
 #include "luminal/codegen/llvm/gemm.h"
 
 namespace luminal::codegen {
@@ -10,13 +13,20 @@ namespace luminal::codegen {
 /// Emits packing code at the builder's place.
 class GemmPacker {
  public:
-  GemmPacker(VectorBuilder& builder, const GemmSpec& spec)
-      : builder_(builder), ir_(builder.ir()), spec_(spec), layout_(spec, builder.target()) {}
+  GemmPacker(VectorBuilder& builder, BodyCode& body, const kernel::Arena& arena,
+             const GemmSpec& spec, const AxisGroup& n, const Product& product)
+      : builder_(builder),
+        ir_(builder.ir()),
+        body_(body),
+        arena_(arena),
+        spec_(spec),
+        layout_(spec, builder.target()),
+        n_(n),
+        product_(product) {}
 
-  /// What is packed: `source` points at element (0, 0) of the panel; all 64-bit values.
+  /// Packs the panel that begins at a column; batch axes are set. All values are 64-bit.
   struct Panel {
-    llvm::Value* source;
-    llvm::Value* stride;   ///< elements between rows of the source
+    llvm::Value* column;
     llvm::Value* columns;  ///< that exist, at most nr
     llvm::Value* k;
     llvm::Value* target;  ///< where the panel goes, its header first
@@ -25,19 +35,33 @@ class GemmPacker {
 
  private:
   void pack_rows(const Panel& panel);
-  void pack_transposed(const Panel& panel);
-  llvm::Value* unit_from_rows(const Panel& panel, llvm::Value* row, int vector);
-  llvm::Value* units_from_column(const Panel& panel, llvm::Value* column, llvm::Value* k);
-  llvm::Value* store_units(const Panel& panel, llvm::Value* unit_row, int vector,
-                           llvm::Value* units);
+  void pack_windows(const Panel& panel);
+  void pack_window(const Panel& panel, llvm::Value* vector, bool one_run);
+  void pack_columns(const Panel& panel);
+  llvm::Value* units_along_columns(const Panel& panel, llvm::Value* unit,
+                                   llvm::function_ref<void()> spread);
+  llvm::Value* units_along_k(const Panel& panel, llvm::Value* column, llvm::Value* unit);
+  llvm::Value* element(llvm::Value* value);
+  llvm::Value* panel_value();
+  void set_k(llvm::Value* k);
+  void spread_columns(const Panel& panel, llvm::Value* vector);
+  std::vector<symbolic::Expr> window_order() const;
+  void for_each_k(std::span<const symbolic::Expr> axes, llvm::function_ref<void()> body);
+  void store_units(const Panel& panel, llvm::Value* unit_row, llvm::Value* vector,
+                   llvm::Value* units);
   llvm::Value* add_to_sums(llvm::Value* sums, llvm::Value* units);
-  void store_sums(const Panel& panel, llvm::ArrayRef<llvm::Value*> sums);
+  void store_sums(const Panel& panel, llvm::Value* vector, llvm::Value* sums);
+  llvm::Value* units_of(const Panel& panel);
   llvm::Type* unit_vector();
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
-  GemmSpec spec_;
+  BodyCode& body_;
+  const kernel::Arena& arena_;
+  const GemmSpec& spec_;
   GemmLayout layout_;
+  const AxisGroup& n_;
+  const Product& product_;
 };
 
 }  // namespace luminal::codegen

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "luminal/codegen/llvm/gemm.h"
 
@@ -7,34 +8,12 @@ namespace {
 
 using graph::DType;
 using runtime::CpuFeature;
+using symbolic::Expr;
 
-GemmMode mode_of(const GemmProblem& problem, const CpuTarget& target) {
-  if (problem.a == DType::kBF16 && problem.b == DType::kBF16 && !problem.exact_bf16 &&
-      target.has(CpuFeature::kAvx512bf16))
-    return GemmMode::kDotBf16;
-  if (problem.a == DType::kI8 && problem.b == DType::kI8 && problem.c != DType::kI64 &&
-      target.has(CpuFeature::kAvx512vnni))
-    return GemmMode::kDotI8;
-  return GemmMode::kFma;
-}
-
-GemmSpec base_spec(const GemmProblem& problem, const CpuTarget& target) {
-  GemmSpec spec;
-  spec.a = problem.a;
-  spec.b = problem.b;
-  spec.c = problem.c;
-  spec.b_transposed = problem.b_transposed;
-  spec.mode = mode_of(problem, target);
-  return spec;
-}
-
-/// How B should come. Reading it in place saves packing for few rows; constants are packed ahead.
-GemmB source_of(const GemmProblem& problem, const GemmSpec& spec, const GemmLayout& layout) {
-  if (problem.b_constant) return GemmB::kPrepacked;
-  const bool readable =
-      spec.mode == GemmMode::kFma && !problem.b_transposed && problem.b == layout.accumulator();
-  return readable && problem.m < 256 ? GemmB::kInPlace : GemmB::kPackedHere;
-}
+struct Tile {
+  int mr;
+  int vectors;
+};
 
 /// Whether a tile fits the registers: sums, one row of B, one broadcast (and a product without
 /// fma).
@@ -42,21 +21,73 @@ bool fits(int mr, int vectors, const CpuTarget& target) {
   return mr * vectors + vectors + (target.has_fma() ? 1 : 2) <= target.vector_registers();
 }
 
-void set_tile(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout,
-              const CpuTarget& target, int mr, int vectors) {
-  spec.mr = static_cast<int>(std::min<int64_t>(mr, std::max<int64_t>(1, problem.m)));
-  spec.nr = vectors * layout.lanes();
+GemmSpec base_spec(const GemmProblem& problem, const CpuTarget& target) {
+  GemmSpec spec;
+  spec.a = problem.a;
+  spec.b = problem.b;
+  spec.accumulator = problem.accumulator;
+  spec.panel = problem.accumulator;
+  spec.b_columns = problem.b_columns;
+  spec.mode = gemm_mode(problem.a, problem.b, problem.accumulator, problem.exact_bf16, target);
+  return spec;
+}
+
+/// How B should come. Reading it in place saves packing for few rows; constants are packed ahead.
+GemmB source_of(const GemmProblem& problem, const GemmSpec& spec) {
+  if (problem.b_constant) return GemmB::kPrepacked;
+  const bool readable = spec.mode == GemmMode::kFma && problem.b_readable;
+  return readable && problem.m < 256 ? GemmB::kInPlace : GemmB::kPackedHere;
+}
+
+/// Vector products that a tile needs for the whole matrix, with what starting and storing costs.
+double cost_of(const Tile& tile, const GemmProblem& problem, int lanes) {
+  constexpr double kPerTile = 30;
+  constexpr double kPerSum = 3;
+  const auto tile_cost = [&](int64_t rows, int64_t vectors) {
+    const auto sums = static_cast<double>(rows * vectors);
+    return std::max(sums, 8.0) * static_cast<double>(problem.k) + kPerTile + kPerSum * sums;
+  };
+  const int64_t rows = problem.m / tile.mr;
+  const int64_t row_tail = problem.m % tile.mr;
+  const int64_t all_vectors = (problem.n + lanes - 1) / lanes;
+  const int64_t panels = all_vectors / tile.vectors;
+  const int64_t column_tail = all_vectors % tile.vectors;
+  double cost = static_cast<double>(rows * panels) * tile_cost(tile.mr, tile.vectors);
+  if (row_tail > 0) cost += static_cast<double>(panels) * tile_cost(row_tail, tile.vectors);
+  if (column_tail > 0)
+    cost += static_cast<double>(rows + (row_tail > 0 ? 1 : 0)) * tile_cost(tile.mr, column_tail);
+  return cost;
+}
+
+void set_tile(GemmSpec& spec, const GemmProblem& problem, int lanes, const CpuTarget& target,
+              const Tile& tile) {
+  spec.mr = tile.mr;
+  if (problem.m_known)
+    spec.mr = static_cast<int>(std::min<int64_t>(tile.mr, std::max<int64_t>(1, problem.m)));
+  spec.nr = tile.vectors * lanes;
   // Fewer than eight sums wait for each other; more steps of k at once keep the units busy.
-  const int sums = spec.mr * vectors;
+  const int sums = spec.mr * tile.vectors;
   spec.k_unroll = 1;
   while (spec.k_unroll < 8 && sums * spec.k_unroll < 8 &&
-         fits(spec.mr * spec.k_unroll * 2, vectors, target))
+         fits(spec.mr * spec.k_unroll * 2, tile.vectors, target))
     spec.k_unroll *= 2;
+  if (problem.m_known) {
+    spec.row_tail = static_cast<int>(problem.m % spec.mr);
+    spec.whole_rows = true;
+  } else {
+    spec.row_tail = spec.mr > 4 ? spec.mr / 2 : 0;
+  }
+  const int64_t rest = problem.n % spec.nr;
+  if (problem.n_known)
+    spec.column_tail = rest == 0 ? 0 : static_cast<int>((rest + lanes - 1) / lanes);
+  else
+    spec.column_tail = tile.vectors / 2;
+  if (spec.column_tail == tile.vectors) spec.column_tail = 0;
 }
 
 /// Rows per item: a panel's rows are cut only where panels alone would leave threads idle.
-void set_row_block(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
-  const int64_t panels = problem.batch * layout.panels(problem.n);
+void set_row_block(GemmSpec& spec, const GemmProblem& problem) {
+  const int64_t panels = problem.batch * ((problem.n + spec.nr - 1) / spec.nr);
   const int64_t wanted = 8 * int64_t{problem.threads};
   if (problem.threads == 1 || panels >= wanted || problem.m <= spec.mr) return;
   const int64_t tiles = (problem.m + spec.mr - 1) / spec.mr;
@@ -64,36 +95,103 @@ void set_row_block(GemmSpec& spec, const GemmProblem& problem, const GemmLayout&
   spec.row_block = static_cast<int>((tiles + blocks - 1) / blocks) * spec.mr;
 }
 
+/// A panel of very long k falls out of the second cache: several passes, then.
+void set_passes(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
+  constexpr int64_t kMostPanelBytes = 384 << 10;
+  constexpr int kRowsOfPasses = 240;
+  const int64_t units = (problem.k + layout.group() - 1) / layout.group();
+  if (units * layout.row_bytes() <= kMostPanelBytes || problem.m < 4 * spec.mr ||
+      spec.mode == GemmMode::kDotI8)
+    return;
+  const int64_t passes = (units * layout.row_bytes() + kMostPanelBytes - 1) / kMostPanelBytes;
+  spec.kc = static_cast<int>((units + passes - 1) / passes) * layout.group();
+  if (spec.row_block == 0 || spec.row_block > kRowsOfPasses)
+    spec.row_block = std::max(spec.mr, kRowsOfPasses / spec.mr * spec.mr);
+}
+
 }  // namespace
 
+GemmMode gemm_mode(DType a, DType b, DType accumulator, bool exact_bf16, const CpuTarget& target) {
+  if (a == DType::kBF16 && b == DType::kBF16 && accumulator == DType::kF32 && !exact_bf16 &&
+      target.has(CpuFeature::kAvx512bf16))
+    return GemmMode::kDotBf16;
+  if (a == DType::kI8 && b == DType::kI8 && accumulator == DType::kI32 &&
+      target.has(CpuFeature::kAvx512vnni))
+    return GemmMode::kDotI8;
+  return GemmMode::kFma;
+}
+
+GemmLayout::GemmLayout(const GemmSpec& spec, const CpuTarget& target) : spec_(spec) {
+  if (spec.mode == GemmMode::kDotBf16 || spec.mode == GemmMode::kAmxBf16) group_ = 2;
+  if (spec.mode == GemmMode::kDotI8 || spec.mode == GemmMode::kAmxI8) group_ = 4;
+  unit_bytes_ = spec.mode == GemmMode::kFma ? graph::bits(spec.panel) / 8 : 4;
+  lanes_ = target.lanes(graph::bits(spec.accumulator));
+}
+
+Expr GemmLayout::panel_bytes(const Expr& k) const {
+  const Expr units = ceil_div(ceil_div(k, group_), lanes_) * lanes_;
+  return ceil_div(header_bytes() + units * row_bytes(), 64) * 64;
+}
+
+GemmSpec with_matrix_registers(GemmSpec spec) {
+  spec.mode = spec.mode == GemmMode::kDotBf16 ? GemmMode::kAmxBf16 : GemmMode::kAmxI8;
+  spec.row_block = spec.row_block == 0 ? 0 : (spec.row_block + 31) / 32 * 32;
+  spec.kc = (spec.kc + 63) / 64 * 64;
+  spec.mr = 32;
+  spec.nr = 32;
+  spec.k_unroll = 1;
+  spec.row_tail = spec.column_tail = 0;
+  spec.whole_rows = false;
+  if (spec.kc > 0 && spec.row_block == 0) spec.row_block = 256;
+  return spec;
+}
+
+std::string to_string(const GemmSpec& spec) {
+  constexpr std::string_view kModes[] = {"fma", "dot-bf16", "dot-i8", "amx-bf16", "amx-i8"};
+  constexpr std::string_view kSources[] = {"prepacked", "packed", "in-place"};
+  return fmt::format(
+      "gemm {} x {}{} in {} {} b {} as {} tile {}x{} tails {}x{}{} unroll {} rows {} kc {}", spec.a,
+      spec.b, spec.b_columns ? "^T" : "", spec.accumulator, kModes[static_cast<int>(spec.mode)],
+      kSources[static_cast<int>(spec.b_source)], spec.panel, spec.mr, spec.nr, spec.row_tail,
+      spec.column_tail, spec.whole_rows ? " exactly" : "", spec.k_unroll, spec.row_block, spec.kc);
+}
+
 std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarget& target) {
-  struct Tile {
-    int mr;
-    int vectors;
-  };
-  constexpr Tile kWide[] = {{8, 2}, {6, 4}, {4, 4}, {12, 2}, {7, 2}, {14, 2}, {16, 1}};
+  constexpr Tile kWide[] = {{8, 2},  {6, 4}, {4, 4},  {12, 2}, {7, 2}, {10, 2},
+                            {14, 2}, {9, 2}, {11, 2}, {13, 2}, {5, 4}, {16, 1}};
   constexpr Tile kNarrow[] = {{6, 2}, {4, 2}, {5, 2}, {3, 3}, {8, 1}};
   const auto tiles = target.vector_registers() == 32 ? std::span<const Tile>(kWide)
                                                      : std::span<const Tile>(kNarrow);
+  GemmSpec base = base_spec(problem, target);
+  const int lanes = GemmLayout(base, target).lanes();
+  std::vector<std::pair<double, Tile>> ranked;
+  for (const Tile& tile : tiles) {
+    if (!fits(tile.mr, tile.vectors, target)) continue;
+    // One product per broadcast is too few for bf16.
+    if (tile.vectors == 1 && problem.n > lanes) continue;
+    // Many rows at one place of their pages fight for one set of the first cache.
+    if (tile.mr > 8 && (problem.a_aligned || !problem.m_known)) continue;
+    double cost = cost_of(tile, problem, lanes);
+    // Tiles of about eight rows measure best where nothing else decides.
+    if (tile.mr != 8) cost *= 1.01;
+    ranked.emplace_back(cost, tile);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  // One or two rows: a wide panel is one long stream with enough sums in flight.
+  if (problem.m <= 4 && target.vector_registers() == 32 && problem.n > 2 * lanes)
+    ranked.insert(ranked.begin(), {0, {static_cast<int>(std::max<int64_t>(1, problem.m)), 4}});
   std::vector<GemmSpec> result;
-  const auto add = [&](int mr, int vectors) {
-    GemmSpec spec = base_spec(problem, target);
-    const GemmLayout lanes_only(spec, target);
-    if (!fits(mr, vectors, target)) return;
-    set_tile(spec, problem, lanes_only, target, mr, vectors);
-    const GemmLayout layout(spec, target);
-    spec.b_source = source_of(problem, spec, layout);
-    set_row_block(spec, problem, layout);
+  for (const auto& [cost, tile] : ranked) {
+    GemmSpec spec = base;
+    set_tile(spec, problem, lanes, target, tile);
+    spec.b_source = source_of(problem, spec);
+    set_row_block(spec, problem);
+    if (spec.b_source != GemmB::kInPlace) set_passes(spec, problem, GemmLayout(spec, target));
     if (std::none_of(result.begin(), result.end(),
                      [&](const GemmSpec& other) { return to_string(other) == to_string(spec); }))
       result.push_back(spec);
-  };
-  // One or two rows: a wide panel is one long stream with enough sums in flight.
-  if (problem.m <= 4 && target.vector_registers() == 32) add(static_cast<int>(problem.m), 4);
-  const GemmLayout layout(base_spec(problem, target), target);
-  // A matrix of one vector's width would waste half of a wider panel.
-  if (problem.n <= layout.lanes()) add(target.vector_registers() == 32 ? 16 : 8, 1);
-  for (const Tile& tile : tiles) add(tile.mr, tile.vectors);
+  }
   return result;
 }
 

@@ -1,5 +1,6 @@
 // The register tile of gemm as a function of its own: mr rows of A, broadcast element by element,
-// times a panel of B, over a run of k, then stored or handed to the epilogue.
+// times a panel of B, over a run of k. All sums of the tile go to memory, the rows that do not
+// exist too: whoever calls gives it room.
 #pragma once
 
 #include "luminal/codegen/llvm/elements.h"
@@ -16,29 +17,25 @@ enum TileArgument : int {
   kTileBStep,  ///< bytes between units of k
   kTileUnits,  ///< whole units of k
   kTileTail,   ///< elements of k after them, fewer than a unit
-  kTileC,
-  kTileCRow,
-  kTileRows,     ///< that exist, 1 to mr
-  kTileColumns,  ///< that exist, 1 to nr
-  kTileRow,      ///< position in C, for the epilogue
-  kTileColumn,
-  kTileBatch,
-  kTileBuffers,
-  kTileScalars,
-  kTileFirst,  ///< 1 if sums start here (else from C)
-  kTileLast,   ///< 1 if sums end here (else they go back to C)
+  kTileOut,
+  kTileOutRow,  ///< bytes between rows of sums
+  kTileRows,    ///< that exist, 1 to mr
+  kTileFirst,   ///< 1 if sums start here (else from what is there)
   kTileArguments,
 };
 
 /// Emits the tile function.
 class GemmTile {
  public:
-  GemmTile(VectorBuilder& builder, const GemmSpec& spec, const GemmEpilogue& epilogue)
+  /// A tile of `rows` x `vectors` of a spec; `whole`: there always are that many rows.
+  GemmTile(VectorBuilder& builder, const GemmSpec& spec, int rows, int vectors, bool whole)
       : builder_(builder),
         ir_(builder.ir()),
         spec_(spec),
-        epilogue_(epilogue),
-        layout_(spec, builder.target()) {}
+        layout_(spec, builder.target()),
+        rows_(rows),
+        vectors_(vectors),
+        whole_(whole) {}
 
   /// Adds the function to the module; the builder's place is kept.
   llvm::Function* emit();
@@ -47,24 +44,21 @@ class GemmTile {
   llvm::Value* argument(TileArgument number) { return function_->getArg(number); }
   llvm::Type* sum_vector();
   Carried initial_sums();
-  Carried sums_from_c();
   Carried multiply(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* a, llvm::Value* b, bool tail);
+  llvm::Value* load_b(llvm::Value* pointer, int vector);
   llvm::Value* broadcast_a(llvm::Value* pointer, bool tail);
   llvm::Value* tail_unit(llvm::Value* pointer);
   llvm::Value* product(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
+  llvm::Value* out_place(int row, int vector);
   Carried run_over_k(const Carried& initial);
-  void store_sums(llvm::ArrayRef<llvm::Value*> sums);
-  void store_directly(llvm::ArrayRef<llvm::Value*> sums);
-  void store_through_scratch(llvm::ArrayRef<llvm::Value*> sums, bool with_epilogue);
-  llvm::Value* row_mask(int row, int vector);
-  llvm::Value* converted(llvm::Value* value);
-  bool can_store_directly() const;
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
   GemmSpec spec_;
-  const GemmEpilogue& epilogue_;
   GemmLayout layout_;
+  int rows_;
+  int vectors_;
+  bool whole_;
   llvm::Function* function_ = nullptr;
   llvm::SmallVector<llvm::Value*, 16> row_offsets_;  // of A, in bytes
 };

@@ -1,0 +1,113 @@
+// Bodies (kernel/body.h) as vector code at one place of a kernel: axes have positions, some of them
+// run along the lanes, and what was computed elsewhere (sums) is given. Loads are whole, masked,
+// broadcast or gathered as their index says, and never leave their tensor.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "luminal/codegen/llvm/elements.h"
+#include "luminal/codegen/llvm/index_code.h"
+#include "luminal/codegen/llvm/op_code.h"
+#include "luminal/kernel/body.h"
+
+namespace luminal::codegen {
+
+/// See above. Values are remembered per scope; a scope must be opened wherever code is written that
+/// does not run before what follows it (loop bodies, branches).
+class BodyCode {
+ public:
+  BodyCode(VectorBuilder& builder, const kernel::Arena& arena, const OpCode::Options& options);
+
+  /// Where a tensor lies, what a dim is.
+  void set_buffer(kernel::NodeId tensor, llvm::Value* pointer) { buffers_[tensor] = pointer; }
+  void set_dim(const std::string& name, llvm::Value* value) { dims_[name] = value; }
+  llvm::Value* buffer(kernel::NodeId tensor) const { return buffers_.at(tensor); }
+  /// The position of an axis that is the same in all lanes. Not for the constant 0 that an axis of
+  /// one element is.
+  void set_axis(const symbolic::Expr& axis, llvm::Value* position);
+
+  /// Spreads an axis over the lanes from `first` on. Lanes outside of the mask (null: none) are
+  /// not loaded.
+  void spread(const symbolic::Expr& axis, llvm::Value* first, int lanes, llvm::Value* mask);
+  /// Spreads several axes, outermost first, over the lanes as if they were one: lane i is position
+  /// first + i of the row-major order. `one_run` promises that all lanes have the same outer axes.
+  void spread(std::span<const symbolic::Expr> axes, llvm::Value* first, int lanes,
+              llvm::Value* mask, bool one_run);
+  /// No axis runs along the lanes.
+  void gather_up();
+  /// Sets axes from their common row-major position.
+  void set_axes(std::span<const symbolic::Expr> axes, llvm::Value* position);
+
+  /// The value of a body computed elsewhere, for this scope.
+  void define(kernel::BodyId id, llvm::Value* value) { known_.back()[id] = value; }
+  /// The value of a body: of one lane if it is the same in all.
+  llvm::Value* value(kernel::BodyId id);
+  /// The same with all lanes.
+  llvm::Value* wide_value(kernel::BodyId id);
+  /// An index expression at the current place.
+  llvm::Value* index(const symbolic::Expr& expr) { return index_.emit(expr); }
+  /// Stores a root's value where it belongs.
+  void store(const kernel::Root& root, llvm::Value* value);
+
+  /// A scope while it lives.
+  class Scope {
+   public:
+    explicit Scope(BodyCode& code) : code_(code) { code_.known_.emplace_back(); }
+    ~Scope() { code_.known_.pop_back(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    BodyCode& code_;
+  };
+
+  ElementCode& elements() { return code_; }
+  int lanes() const { return lanes_; }
+
+ private:
+  /// Neighbouring lanes whose innermost axis runs on: positions that lane 0 would have.
+  struct Run {
+    std::map<int64_t, llvm::Value*> first;
+    llvm::Value* mask = nullptr;  // its lanes; null: all
+  };
+  llvm::Value* compute(kernel::BodyId id);
+  llvm::Value* operation(const kernel::BodyNode& node);
+  llvm::Value* where(const kernel::BodyNode& node);
+  llvm::Value* conditions(std::span<const symbolic::Expr> tests);
+  llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape);
+  llvm::Value* load(const kernel::BodyNode& node, llvm::Value* guard);
+  llvm::Value* load_runs(graph::DType dtype, llvm::Value* base, const symbolic::Expr& position,
+                         llvm::Value* mask);
+  llvm::Value* symbol(const symbolic::Expr& expr);
+  llvm::Value* lane_positions(const symbolic::Expr& axis);
+  llvm::Value* index_of_run(const Run& run, const symbolic::Expr& expr);
+  bool is_spread(const symbolic::Expr& axis) const;
+  bool depends_on_lanes(const symbolic::Expr& expr) const;
+  bool gathers(const symbolic::Expr& expr) const;
+  bool is_contiguous(graph::DType dtype, const symbolic::Expr& position, bool masked) const;
+  llvm::Value* widened(llvm::Value* value, int lanes);
+  llvm::Value* both(llvm::Value* a, llvm::Value* b);
+  llvm::Value* all_lanes();
+
+  VectorBuilder& builder_;
+  llvm::IRBuilder<>& ir_;
+  const kernel::Arena& arena_;
+  ElementCode code_;
+  OpCode ops_;
+  IndexCode index_;
+  std::map<kernel::NodeId, llvm::Value*> buffers_;
+  std::map<std::string, llvm::Value*> dims_;
+  std::map<int64_t, llvm::Value*> axes_;
+  std::vector<std::map<kernel::BodyId, llvm::Value*>> known_;
+  int lanes_ = 1;
+  std::vector<symbolic::Expr> lane_axes_;
+  std::map<int64_t, llvm::Value*> lane_positions_;
+  std::vector<Run> runs_;
+  const Run* run_ = nullptr;  // index expressions mean lane 0 of it
+  llvm::Value* mask_ = nullptr;
+};
+
+}  // namespace luminal::codegen

@@ -1,0 +1,430 @@
+#include "luminal/codegen/llvm/gemm_emitter.h"
+
+#include "luminal/codegen/llvm/gemm_amx.h"
+#include "luminal/codegen/llvm/gemm_pack.h"
+#include "luminal/codegen/llvm/gemm_tile.h"
+#include "luminal/codegen/llvm/nest_plan.h"
+
+namespace luminal::codegen {
+namespace {
+
+using graph::DType;
+using llvm::Value;
+using symbolic::Expr;
+
+Expr product_of(std::span<const Expr> axes) {
+  Expr result = 1;
+  for (const Expr& axis : axes) result = result * axis.axis_extent();
+  return result;
+}
+
+/// What both entries share: arguments, and panels.
+class Emitter {
+ protected:
+  Emitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code)
+      : builder_(module, target),
+        ir_(builder_.ir()),
+        code_(code),
+        plan_(code.plan),
+        spec_(code.specs[0]),
+        layout_(spec_, target),
+        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+
+  void begin(std::string_view name) {
+    entry_ = builder_.begin_entry(name);
+    for (size_t i = 0; i < code_.tensors.size(); ++i)
+      body_.set_buffer(code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
+    for (size_t i = 0; i < code_.dims.size(); ++i)
+      body_.set_dim(code_.dims[i], builder_.scalar(entry_, static_cast<int>(i)));
+    panels_ = body_.index(layout_.panels(plan_.n.extent));
+    n_ = body_.index(plan_.n.extent);
+  }
+
+  Value* panel_buffer(size_t number) {
+    return builder_.buffer(entry_, static_cast<int>(code_.tensors.size() + number));
+  }
+  Value* minimum(Value* a, Value* b) {
+    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  }
+
+  /// Sets the batch axes and columns of panel `number` of all batches.
+  void set_panel(Value* number) {
+    Value* panel = ir_.CreateURem(number, panels_);
+    body_.set_axes(plan_.batch, ir_.CreateUDiv(number, panels_));
+    column_ = ir_.CreateMul(panel, builder_.index(spec_.nr));
+    columns_ = minimum(ir_.CreateSub(n_, column_), builder_.index(spec_.nr));
+  }
+
+  void pack(size_t product, Value* target) {
+    const Product& each = plan_.products[product];
+    GemmPacker(builder_, body_, *code_.arena, code_.specs[product], plan_.n, each)
+        .pack({column_, columns_, body_.index(each.k.extent), target});
+  }
+
+  VectorBuilder builder_;
+  llvm::IRBuilder<>& ir_;
+  const GemmCode& code_;
+  const ContractionPlan& plan_;
+  const GemmSpec& spec_;
+  GemmLayout layout_;
+  BodyCode body_;
+  EntryArguments entry_;
+  Value* panels_ = nullptr;
+  Value* n_ = nullptr;
+  Value* column_ = nullptr;
+  Value* columns_ = nullptr;
+};
+
+class PackEmitter : Emitter {
+ public:
+  PackEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code, size_t product)
+      : Emitter(module, target, code), product_(product) {}
+
+  void emit() {
+    begin("pack");
+    Value* bytes = body_.index(layout_.panel_bytes(plan_.products[product_].k.extent));
+    Value* buffer = panel_buffer(0);
+    builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
+      const BodyCode::Scope scope(body_);
+      set_panel(item);
+      pack(product_, builder_.offset(buffer, ir_.CreateMul(item, bytes)));
+    });
+    ir_.CreateRetVoid();
+  }
+
+ private:
+  size_t product_;
+};
+
+class GemmEmitter : Emitter {
+ public:
+  GemmEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code)
+      : Emitter(module, target, code) {}
+
+  void emit() {
+    emit_tiles();
+    begin("gemm");
+    m_ = body_.index(plan_.m.extent);
+    row_blocks_ = body_.index(layout_.row_blocks(plan_.m.extent));
+    row_batch_ = body_.index(product_of(plan_.row_batch));
+    const auto tile_bytes = static_cast<uint64_t>(spec_.mr) * static_cast<uint64_t>(spec_.nr) *
+                            static_cast<uint64_t>(layout_.sum_bytes());
+    for (size_t i = 0; i < plan_.products.size(); ++i)
+      tile_sums_.push_back(builder_.stack(llvm::ArrayType::get(builder_.i8(), tile_bytes), 64));
+    const Carried nothing_packed{builder_.index(-1)};
+    builder_.loop(entry_.begin, entry_.end, builder_.index(1), nothing_packed,
+                  [&](Value* item, llvm::ArrayRef<Value*> packed) {
+                    const BodyCode::Scope scope(body_);
+                    return Carried{emit_item(item, packed[0])};
+                  });
+    ir_.CreateRetVoid();
+  }
+
+ private:
+  /// A panel of one product: where its units begin and how far apart they are.
+  struct PanelPlace {
+    Value* pointer;
+    Value* step;
+  };
+
+  void emit_tiles() {
+    if (spec_.mode == GemmMode::kAmxBf16 || spec_.mode == GemmMode::kAmxI8) {
+      full_ = emit_amx_tile(builder_, spec_);
+      return;
+    }
+    const int vectors = layout_.vectors();
+    full_ = GemmTile(builder_, spec_, spec_.mr, vectors, spec_.whole_rows).emit();
+    if (spec_.row_tail > 0)
+      few_rows_ = GemmTile(builder_, spec_, spec_.row_tail, vectors, spec_.whole_rows).emit();
+    if (spec_.column_tail > 0)
+      few_columns_ = GemmTile(builder_, spec_, spec_.mr, spec_.column_tail, false).emit();
+  }
+
+  /// One work item: a block of rows times one panel. Gives the number of the panel that lies packed
+  /// in the scratch afterwards.
+  Value* emit_item(Value* item, Value* packed) {
+    Value* row_block = ir_.CreateURem(item, row_blocks_);
+    Value* rest = ir_.CreateUDiv(item, row_blocks_);
+    body_.set_axes(plan_.row_batch, ir_.CreateURem(rest, row_batch_));
+    Value* number = ir_.CreateUDiv(rest, row_batch_);
+    set_panel(number);
+    first_row_ = builder_.index(0);
+    end_row_ = m_;
+    if (spec_.row_block > 0) {
+      first_row_ = ir_.CreateMul(row_block, builder_.index(spec_.row_block));
+      end_row_ = minimum(ir_.CreateAdd(first_row_, builder_.index(spec_.row_block)), m_);
+    }
+    std::vector<PanelPlace> panels;
+    for (size_t i = 0; i < plan_.products.size(); ++i)
+      panels.push_back(panel_place(i, number, packed));
+    if (spec_.kc > 0)
+      emit_passes(panels);
+    else
+      emit_rows(panels);
+    return number;
+  }
+
+  PanelPlace panel_place(size_t product, Value* number, Value* packed) {
+    const Product& each = plan_.products[product];
+    const GemmLayout layout(code_.specs[product], builder_.target());
+    Value* packed_step = builder_.index(layout.row_bytes());
+    if (spec_.b_source == GemmB::kPrepacked) {
+      Value* at = ir_.CreateMul(number, body_.index(layout.panel_bytes(each.k.extent)));
+      Value* pointer = builder_.offset(panel_buffer(product), at);
+      return {builder_.offset(pointer, layout.header_bytes()), packed_step};
+    }
+    Value* panel = builder_.offset(entry_.scratch,
+                                   body_.index(code_.panel_offset(product, builder_.target())));
+    Value* must_pack = ir_.CreateICmpNE(number, packed);
+    Value* whole = ir_.CreateICmpEQ(columns_, builder_.index(spec_.nr));
+    const bool in_place = spec_.b_source == GemmB::kInPlace;
+    // In place, only a last narrow panel is packed: reading past its columns could fault.
+    if (in_place) must_pack = ir_.CreateAnd(must_pack, ir_.CreateNot(whole));
+    builder_.if_then(must_pack, [&] {
+      const BodyCode::Scope scope(body_);
+      pack(product, panel);
+    });
+    Value* units = builder_.offset(panel, layout.header_bytes());
+    if (!in_place) return {units, packed_step};
+    const ProductOperand::Place& place = *each.b.place;
+    const int64_t bytes = graph::bits(each.b.dtype) / 8;
+    Value* position = ir_.CreateAdd(body_.index(place.position), column_);
+    Value* source =
+        builder_.offset(body_.buffer(place.tensor), ir_.CreateMul(position, builder_.index(bytes)));
+    return {ir_.CreateSelect(whole, source, units),
+            ir_.CreateSelect(whole, body_.index(place.k_stride * bytes), packed_step)};
+  }
+
+  /// Where the sums of a tile are one after the other what the kernel stores.
+  std::optional<Expr> direct_position() const {
+    if (plan_.products.size() != 1 || plan_.roots.size() != 1 || spec_.kc > 0) return std::nullopt;
+    const kernel::Root& root = plan_.roots[0];
+    const graph::TensorType& type = code_.arena->tensor(root.tensor);
+    if (root.value != plan_.products[0].sum || type.dtype != spec_.accumulator) return std::nullopt;
+    const Expr position = position_of(root.store, type.shape);
+    const auto along_n = stride_along(position, plan_.n.flat);
+    const auto along_m = stride_along(position, plan_.m.flat);
+    if (!along_n || !along_m || !along_n->stride.is_constant(1)) return std::nullopt;
+    return position;
+  }
+
+  void for_each_tile(llvm::function_ref<void(Value* row, Value* rows)> body) {
+    builder_.loop(first_row_, end_row_, builder_.index(spec_.mr), [&](Value* row) {
+      const BodyCode::Scope scope(body_);
+      body(row, minimum(ir_.CreateSub(end_row_, row), builder_.index(spec_.mr)));
+    });
+  }
+
+  void emit_rows(const std::vector<PanelPlace>& panels) {
+    const std::optional<Expr> direct = direct_position();
+    for_each_tile([&](Value* row, Value* rows) {
+      Value* tile_row = builder_.index(int64_t{spec_.nr} * layout_.sum_bytes());
+      std::vector<Value*> out = tile_sums_;
+      Value* out_row = tile_row;
+      Value* whole = nullptr;
+      if (direct) {
+        whole = ir_.CreateAnd(ir_.CreateICmpEQ(rows, builder_.index(spec_.mr)),
+                              ir_.CreateICmpEQ(columns_, builder_.index(spec_.nr)));
+        const auto [c, c_row] = place_in_result(*direct, row);
+        out[0] = ir_.CreateSelect(whole, c, out[0]);
+        out_row = ir_.CreateSelect(whole, c_row, out_row);
+      }
+      for (size_t i = 0; i < panels.size(); ++i)
+        call_tile(i, row, rows, builder_.index(0), body_.index(plan_.products[i].k.extent),
+                  panels[i], out[i], out_row, builder_.index(1));
+      const auto finish_rows = [&] { finish(row, rows, tile_sums_, tile_row); };
+      if (direct)
+        builder_.if_then(ir_.CreateNot(whole), finish_rows);
+      else
+        finish_rows();
+    });
+  }
+
+  std::pair<Value*, Value*> place_in_result(const Expr& position, Value* row) {
+    body_.set_axis(plan_.m.flat, row);
+    body_.set_axis(plan_.n.flat, column_);
+    Value* bytes = ir_.CreateMul(body_.index(position), builder_.index(layout_.sum_bytes()));
+    const auto along_m = stride_along(position, plan_.m.flat);
+    return {builder_.offset(body_.buffer(plan_.roots[0].tensor), bytes),
+            body_.index(along_m->stride * layout_.sum_bytes())};
+  }
+
+  /// All of k in several passes over the rows, with sums kept in scratch.
+  void emit_passes(const std::vector<PanelPlace>& panels) {
+    Value* sums_row = builder_.index(int64_t{spec_.nr} * layout_.sum_bytes());
+    std::vector<Value*> sums;
+    for (size_t i = 0; i < panels.size(); ++i)
+      sums.push_back(
+          builder_.offset(entry_.scratch, body_.index(code_.sums_offset(i, builder_.target()))));
+    const auto sums_of = [&](size_t product, Value* row) {
+      Value* from = ir_.CreateSub(row, first_row_);
+      return builder_.offset(sums[product], ir_.CreateMul(from, sums_row));
+    };
+    for (size_t i = 0; i < panels.size(); ++i) {
+      Value* k = body_.index(plan_.products[i].k.extent);
+      // No pass at all would leave the sums as they are.
+      Value* end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, k, builder_.index(1));
+      builder_.loop(builder_.index(0), end, builder_.index(spec_.kc), [&](Value* begin) {
+        const BodyCode::Scope scope(body_);
+        Value* count = minimum(ir_.CreateSub(k, begin), builder_.index(spec_.kc));
+        Value* first = ir_.CreateZExt(ir_.CreateICmpEQ(begin, builder_.index(0)), builder_.i64());
+        Value* units = ir_.CreateUDiv(begin, builder_.index(layout_.group()));
+        const PanelPlace part{
+            builder_.offset(panels[i].pointer, ir_.CreateMul(units, panels[i].step)),
+            panels[i].step};
+        for_each_tile([&](Value* row, Value* rows) {
+          call_tile(i, row, rows, begin, count, part, sums_of(i, row), sums_row, first);
+        });
+      });
+    }
+    std::vector<Value*> all;
+    for (size_t i = 0; i < panels.size(); ++i) all.push_back(sums_of(i, first_row_));
+    finish(first_row_, ir_.CreateSub(end_row_, first_row_), all, sums_row);
+  }
+
+  void call_tile(size_t product, Value* row, Value* rows, Value* k_begin, Value* k_count,
+                 const PanelPlace& panel, Value* out, Value* out_row, Value* first) {
+    const ProductOperand::Place& a = *plan_.products[product].a.place;
+    const int64_t bytes = graph::bits(spec_.a) / 8;
+    Value* a_row = body_.index(a.outer_stride * bytes);
+    Value* a_element = body_.index(a.k_stride * bytes);
+    Value* start = builder_.offset(body_.buffer(a.tensor), body_.index(a.position * bytes));
+    start = builder_.offset(start, ir_.CreateMul(row, a_row));
+    Value* arguments[kTileArguments];
+    arguments[kTileA] = builder_.offset(start, ir_.CreateMul(k_begin, a_element));
+    arguments[kTileARow] = a_row;
+    arguments[kTileAStep] = ir_.CreateMul(a_element, builder_.index(layout_.group()));
+    arguments[kTileB] = panel.pointer;
+    arguments[kTileBStep] = panel.step;
+    arguments[kTileUnits] = ir_.CreateUDiv(k_count, builder_.index(layout_.group()));
+    arguments[kTileTail] = ir_.CreateURem(k_count, builder_.index(layout_.group()));
+    arguments[kTileOut] = out;
+    arguments[kTileOutRow] = out_row;
+    arguments[kTileRows] = rows;
+    arguments[kTileFirst] = first;
+    const auto call = [&](llvm::Function* tile) {
+      return [&, tile] {
+        ir_.CreateCall(tile, arguments);
+        return Carried{};
+      };
+    };
+    const auto by_rows = [&] {
+      if (few_rows_ == nullptr) return call(full_)();
+      return builder_.if_else(ir_.CreateICmpSLE(rows, builder_.index(spec_.row_tail)),
+                              call(few_rows_), call(full_));
+    };
+    if (few_columns_ == nullptr) {
+      by_rows();
+      return;
+    }
+    const int64_t few = int64_t{spec_.column_tail} * layout_.lanes();
+    builder_.if_else(ir_.CreateICmpSLE(columns_, builder_.index(few)), call(few_columns_), by_rows);
+  }
+
+  /// What is done to the sums of some rows, and storing.
+  void finish(Value* row, Value* rows, const std::vector<Value*>& sums, Value* sums_row) {
+    const int lanes = layout_.lanes();
+    builder_.loop(builder_.index(0), rows, builder_.index(1), [&](Value* r) {
+      const BodyCode::Scope in_row(body_);
+      body_.set_axis(plan_.m.flat, ir_.CreateAdd(row, r));
+      Value* at_row = ir_.CreateMul(r, sums_row);
+      builder_.loop(builder_.index(0), columns_, builder_.index(lanes), [&](Value* column) {
+        const BodyCode::Scope in_vector(body_);
+        const auto store = [&](Value* mask) {
+          const BodyCode::Scope scope(body_);
+          body_.spread(plan_.n.flat, ir_.CreateAdd(column_, column), lanes, mask);
+          finish_vector(sums, at_row, column);
+          body_.gather_up();
+          return Carried{};
+        };
+        Value* rest = ir_.CreateSub(columns_, column);
+        if (builder_.target().has(runtime::CpuFeature::kAvx512f)) {
+          store(builder_.lanes_below(rest, lanes));
+          return;
+        }
+        // Masks are slow here.
+        builder_.if_else(
+            ir_.CreateICmpSGE(rest, builder_.index(lanes)), [&] { return store(nullptr); },
+            [&] { return store(builder_.lanes_below(rest, lanes)); });
+      });
+    });
+  }
+
+  void finish_vector(const std::vector<Value*>& sums, Value* at_row, Value* column) {
+    ElementCode& elements = body_.elements();
+    for (size_t i = 0; i < sums.size(); ++i) {
+      Value* at = ir_.CreateAdd(at_row, ir_.CreateMul(column, builder_.index(layout_.sum_bytes())));
+      Value* sum = elements.load(spec_.accumulator, builder_.offset(sums[i], at), builder_.index(0),
+                                 layout_.lanes());
+      body_.define(plan_.products[i].sum, sum_of(plan_.products[i].dtype, sum));
+    }
+    for (const kernel::Root& root : plan_.roots) body_.store(root, body_.wide_value(root.value));
+  }
+
+  /// A sum in the form of its dtype: narrow floats stay as they are, integers keep the low bits.
+  Value* sum_of(DType dtype, Value* sum) {
+    if (graph::is_float(dtype) && graph::bits(dtype) <= graph::bits(spec_.accumulator) &&
+        graph::bits(dtype) < 64)
+      return spec_.accumulator == DType::kF64 ? body_.elements().cast(DType::kF64, dtype, sum)
+                                              : sum;
+    return body_.elements().cast(spec_.accumulator, dtype, sum);
+  }
+
+  llvm::Function* full_ = nullptr;
+  llvm::Function* few_rows_ = nullptr;
+  llvm::Function* few_columns_ = nullptr;
+  Value* m_ = nullptr;
+  Value* row_blocks_ = nullptr;
+  Value* row_batch_ = nullptr;
+  std::vector<Value*> tile_sums_;
+  // Of the current item.
+  Value* first_row_ = nullptr;
+  Value* end_row_ = nullptr;
+};
+
+}  // namespace
+
+Expr GemmCode::pack_items(const CpuTarget& target) const {
+  return product_of(plan.batch) * GemmLayout(specs[0], target).panels(plan.n.extent);
+}
+
+Expr GemmCode::items(const CpuTarget& target) const {
+  return pack_items(target) * product_of(plan.row_batch) *
+         GemmLayout(specs[0], target).row_blocks(plan.m.extent);
+}
+
+Expr GemmCode::panel_offset(size_t product, const CpuTarget& target) const {
+  Expr offset = 0;
+  if (specs[0].b_source == GemmB::kPrepacked) return offset;
+  for (size_t i = 0; i < product; ++i)
+    offset = offset + GemmLayout(specs[i], target).panel_bytes(plan.products[i].k.extent);
+  return offset;
+}
+
+Expr GemmCode::sums_offset(size_t product, const CpuTarget& target) const {
+  const Expr panels = panel_offset(plan.products.size(), target);
+  if (specs[0].kc == 0) return panels;
+  const int64_t bytes = int64_t{specs[0].row_block + specs[0].mr} * specs[0].nr *
+                        GemmLayout(specs[0], target).sum_bytes();
+  return panels + bytes * static_cast<int64_t>(product);
+}
+
+Expr GemmCode::scratch_bytes(const CpuTarget& target) const {
+  return sums_offset(plan.products.size(), target);
+}
+
+Expr GemmCode::packed_bytes(size_t product, const CpuTarget& target) const {
+  return pack_items(target) *
+         GemmLayout(specs[product], target).panel_bytes(plan.products[product].k.extent);
+}
+
+void emit_gemm(llvm::Module& module, const CpuTarget& target, const GemmCode& code) {
+  GemmEmitter(module, target, code).emit();
+}
+
+void emit_gemm_pack(llvm::Module& module, const CpuTarget& target, const GemmCode& code,
+                    size_t product) {
+  PackEmitter(module, target, code, product).emit();
+}
+
+}  // namespace luminal::codegen

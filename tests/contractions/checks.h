@@ -1,0 +1,124 @@
+// Runs kernels that are products as generated code, in every way there is, and compares with the
+// oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "loaded_kernel.h"
+#include "luminal/codegen/llvm/contraction_kernel.h"
+#include "luminal/kernel/test_kernels.h"
+#include "luminal/luminal.h"
+
+namespace luminal::codegen {
+
+/// How a kernel is compiled.
+struct Way {
+  CpuTarget target = host_target();
+  bool constants = false;  ///< all inputs count as weights
+  bool must_match = true;  ///< a kernel that is no contraction fails the test
+  int threads = 2;
+  ContractionKernelOptions more = {.always = true};
+};
+
+/// Targets that stand for the forms of code there are, as far as this machine runs them.
+inline std::vector<CpuTarget> targets() {
+  std::vector<CpuTarget> result;
+  for (const char* name : {"x86-64", "haswell", "skylake-avx512"})
+    if (runs_here(cpu_target(name))) result.push_back(cpu_target(name));
+  result.push_back(host_target());
+  return result;
+}
+
+/// Numbers with some bits to spare, so that sums of a few hundred products stay small.
+inline graph::Array random_values(graph::DType dtype, const graph::Extents& extents,
+                                  uint64_t seed) {
+  graph::Array array(dtype, extents);
+  std::mt19937_64 random(seed);
+  for (int64_t i = 0; i < array.size(); ++i)
+    kernel::store(array, i,
+                  {std::uniform_real_distribution<>(-1, 1)(random),
+                   static_cast<int64_t>(random() % 256) - (graph::is_unsigned(dtype) ? 0 : 128)});
+  return array;
+}
+
+/// The inputs of a graph.
+inline std::vector<kernel::NodeId> inputs_of(const graph::Graph& graph) {
+  std::vector<kernel::NodeId> result;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(graph.size()); ++i)
+    if (graph.node({i}).op == graph::Op::kInput) result.push_back({i});
+  return result;
+}
+
+/// A sample of a graph of tensors, with random inputs.
+inline kernel::test::Sample sample_of(const std::vector<Tensor>& outputs,
+                                      const graph::DimValues& dims = {}, uint64_t seed = 1) {
+  kernel::test::Sample sample{outputs[0].graph().ir(), dims, {}};
+  for (size_t k = 0; k < outputs.size(); ++k)
+    sample.graph.add_output("y" + std::to_string(k), outputs[k].edge());
+  for (const kernel::NodeId id : inputs_of(sample.graph)) {
+    const graph::Node& node = sample.graph.node(id);
+    sample.inputs.emplace(
+        node.attribute<graph::InputAttribute>().name,
+        random_values(node.type.dtype, graph::extents_of(node.type.shape, dims), ++seed));
+  }
+  return sample;
+}
+
+/// Runs one kernel as code.
+inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test::Sample& sample) {
+  return [way, &sample](kernel::Arena& arena, const kernel::Kernel& kernel,
+                        const graph::DimValues& dims, kernel::Tensors& tensors) {
+    CpuKernelOptions options;
+    options.dims = dims;
+    options.threads = way.threads;
+    if (way.constants) options.constants = inputs_of(sample.graph);
+    std::optional<CpuKernel> code =
+        contraction_kernel(arena, kernel, way.target, options, way.more);
+    if (way.must_match) {
+      ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);
+    }
+    if (!code) code = cpu_kernel(arena, kernel, way.target, options);
+    SCOPED_TRACE(way.target.name + ": " + code->schedule);
+    LoadedCpuKernel loaded(*code, way.target, dims, 1);
+    kernel::Tensors results = kernel::empty_results(arena, kernel, dims);
+    std::map<kernel::NodeId, void*> memory;
+    for (auto& [tensor, array] : tensors)
+      memory[tensor] = const_cast<std::byte*>(array.bytes().data());
+    for (auto& [tensor, array] : results) memory[tensor] = array.mutable_bytes().data();
+    loaded.run(memory, LoadedCpuKernel::in_ranges, false);
+    // What was made ahead is used again.
+    for (auto& [tensor, array] : results)
+      std::fill(array.mutable_bytes().begin(), array.mutable_bytes().end(), std::byte{0x55});
+    loaded.run(memory, LoadedCpuKernel::in_ranges, true);
+    for (auto& [tensor, value] : results) tensors.insert_or_assign(tensor, std::move(value));
+  };
+}
+
+/// Runs every kernel of the smallest cut.
+inline void check(const kernel::test::Sample& sample, const Way& way,
+                  const kernel::test::Closeness& closeness = {1e-4, 1e-5}) {
+  const kernel::GraphProgram program(sample.graph);
+  const auto order = *kernel::topological_order(program);
+  const kernel::Tensors oracle = kernel::test::oracle_values(sample, program, order);
+  kernel::Arena arena;
+  const kernel::Cut cut = kernel::smallest_cut(program, order);
+  const int kernels = kernel::test::check_cut(arena, sample, program, order, cut, oracle,
+                                              by_contraction(way, sample), closeness);
+  EXPECT_GT(kernels, 0);
+}
+
+/// On all targets, with weights packed ahead and not.
+inline void check_all(const kernel::test::Sample& sample,
+                      const kernel::test::Closeness& closeness = {1e-4, 1e-5},
+                      bool must_match = true) {
+  for (const CpuTarget& target : targets())
+    for (const bool constants : {false, true}) {
+      check(sample, {.target = target, .constants = constants, .must_match = must_match},
+            closeness);
+      if (testing::Test::HasFailure()) return;
+    }
+}
+
+}  // namespace luminal::codegen

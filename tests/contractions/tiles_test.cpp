@@ -1,0 +1,31 @@
+// What the innermost loops of products look like.
+#include "checks.h"
+
+namespace luminal::codegen {
+namespace {
+
+TEST(Tiles, FullTilesNeverSpill) {
+  for (const std::string_view name : cpu_target_names()) {
+    const CpuTarget target = cpu_target(name);
+    Graph g;
+    const kernel::test::Sample sample =
+        sample_of({matmul(g.input("a", {512, 512}), g.input("b", {512, 512}))});
+    const kernel::GraphProgram program(sample.graph);
+    const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
+    kernel::Arena arena;
+    const auto derived = kernel::derive(arena, program, cut, program.output(0));
+    const auto code = contraction_kernel(arena, std::get<kernel::Kernel>(derived), target, {});
+    ASSERT_TRUE(code.has_value());
+    const std::string text = KernelCompiler(target).assembly_text(code->launches.back().source);
+    // The innermost loop is the one with the multiplications: no vector goes to the stack in it.
+    const char* multiply = target.has_fma() ? "vfmadd" : "mulps";
+    const size_t first = text.find(multiply);
+    const size_t last = text.rfind(multiply);
+    ASSERT_NE(first, std::string::npos) << name;
+    EXPECT_EQ(text.substr(first, last - first).find("-byte Spill"), std::string::npos) << name;
+    EXPECT_EQ(text.substr(first, last - first).find("-byte Reload"), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace luminal::codegen

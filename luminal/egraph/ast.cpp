@@ -59,9 +59,25 @@ std::string to_text(const Expr& expr) {
   return text + ")";
 }
 
+std::string as_written(const std::string& name) { return name.substr(0, name.find(' ')); }
+
+std::string as_written(Expr expr) {
+  const auto rename = [](Expr& part, const auto& self) -> void {
+    if (part.kind == Expr::Kind::kVariable) part.name = as_written(part.name);
+    for (Expr& arg : part.args) self(arg, self);
+  };
+  rename(expr, rename);
+  return to_text(expr);
+}
+
 std::string to_text(const Fact& fact) {
   if (!fact.rhs) return to_text(fact.lhs);
   return "(= " + to_text(fact.lhs) + " " + to_text(*fact.rhs) + ")";
+}
+
+std::string as_written(const Fact& fact) {
+  if (!fact.rhs) return as_written(fact.lhs);
+  return "(= " + as_written(fact.lhs) + " " + as_written(*fact.rhs) + ")";
 }
 
 std::string to_text(const std::vector<Fact>& facts) {

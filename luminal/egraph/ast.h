@@ -177,6 +177,10 @@ struct Command {
 
 /// Program text of each form; what it gives parses back to the same form.
 std::string to_text(const Expr& expr);
+/// The same for messages: names that desugaring made are shown as they stood in the text.
+std::string as_written(Expr expr);
+std::string as_written(const std::string& name);
+std::string as_written(const Fact& fact);
 std::string to_text(const Fact& fact);
 std::string to_text(const Action& action);
 std::string to_text(const RuleDecl& rule);

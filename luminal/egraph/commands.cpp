@@ -1,6 +1,8 @@
 // The commands that print, read and write.
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -15,10 +17,16 @@ constexpr size_t kMaxIncludes = 64;
 
 std::string read_file(const Span& span, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw run_error(span, "I/O error: cannot read {}", path);
+  if (!in) throw run_error(span, "IO error: {}: {}", path, std::strerror(errno));
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+ProgramError no_extraction(const Span& span) {
+  return run_error(span,
+                   "extraction failure: \"Unable to find any valid extraction (likely due to "
+                   "subsume or delete)\"");
 }
 
 std::string_view trim(std::string_view text) {
@@ -70,10 +78,7 @@ std::string EGraph::extracted_text(const Span& span, const Expr& expr) {
   const Value value = evaluate(expr, &sort);
   Extractor& extract = extractor();
   const auto best = extract.best(sort, value);
-  if (!best)
-    throw run_error(span,
-                    "Unable to find any valid extraction (likely due to subsume or "
-                    "delete)");
+  if (!best) throw no_extraction(span);
   return extract.terms().text(best->term);
 }
 
@@ -84,7 +89,7 @@ void EGraph::execute_extract(const Span& span, const ExtractCommand& command) {
     const Value number = evaluate(*command.variants, &count_sort);
     if (count_sort != kI64Sort)
       throw type_error(command.variants->span,
-                       "Expect expression {} to have type i64, but get type {}",
+                       " Expect expression {} to have type i64, but get type {}",
                        to_text(*command.variants), db_.sorts.name(count_sort));
     const int64_t wanted = db_.values->i64(number);
     if (wanted < 0) throw run_error(span, "Cannot extract negative number of variants");
@@ -99,8 +104,7 @@ void EGraph::execute_extract(const Span& span, const ExtractCommand& command) {
   } else {
     found = extract.variants(sort, value, count);
   }
-  if (found.empty())
-    throw run_error(span, "Unable to find any valid extraction (likely due to subsume or delete)");
+  if (found.empty()) throw no_extraction(span);
   const auto show = [&](const Extracted& one) {
     if (options_.print_costs) return fmt::format("(extraction-costs {})", one.cost);
     return extract.terms().text(one.term);
@@ -153,8 +157,10 @@ void EGraph::execute_print_function(const Span& span, const PrintFunctionCommand
       line += print.csv ? "," + csv_cell(cell) : " " + cell;
     }
     if (!print.csv) line += ")";
-    const std::string cell = text_of(function.output, function.table.value(row));
-    line += print.csv ? "," + csv_cell(cell) : " -> " + cell;
+    if (function.output != kUnitSort) {
+      const std::string cell = text_of(function.output, function.table.value(row));
+      line += print.csv ? "," + csv_cell(cell) : " -> " + cell;
+    }
     text += line + "\n";
   }
   if (!print.csv) text += ")\n";
@@ -163,7 +169,7 @@ void EGraph::execute_print_function(const Span& span, const PrintFunctionCommand
     return;
   }
   std::ofstream out(print.file);
-  if (!out) throw run_error(span, "I/O error: cannot write {}", print.file);
+  if (!out) throw run_error(span, "IO error: {}: {}", print.file, std::strerror(errno));
   out << text;
 }
 
@@ -219,7 +225,7 @@ void EGraph::execute_output(const Span& span, const OutputCommand& command) {
   std::string text;
   for (const Expr& expr : command.exprs) text += extracted_text(span, expr) + "\n";
   std::ofstream out(command.file, std::ios::app);
-  if (!out) throw run_error(span, "I/O error: cannot write {}", command.file);
+  if (!out) throw run_error(span, "IO error: {}: {}", command.file, std::strerror(errno));
   out << text;
 }
 

@@ -6,10 +6,24 @@
 
 namespace luminal::egraph {
 
+namespace {
+
+/// Primitives of containers that a program may not declare, whether it has such a sort or not.
+constexpr std::string_view kReserved[] = {
+    "vec-empty",     "vec-of",           "vec-append",   "vec-push",    "vec-pop",
+    "vec-length",    "vec-contains",     "vec-get",      "vec-set",     "vec-remove",
+    "set-empty",     "vec-not-contains", "set-of",       "set-insert",  "set-remove",
+    "set-get",       "set-length",       "set-contains", "set-union",   "set-diff",
+    "map-empty",     "set-not-contains", "map-of",       "map-insert",  "map-get",
+    "map-remove",    "map-length",       "map-contains", "unstable-fn", "unstable-app",
+    "set-intersect", "map-not-contains"};
+
+}  // namespace
+
 Database::Database(std::shared_ptr<ValueStore> shared_values) : values(std::move(shared_values)) {
   add_base_primitives(primitives);
   for (SortId sort = 0; sort < sorts.size(); ++sort)
-    names.emplace(sorts.name(sort), NameKind::kSort);
+    names.emplace(sorts.name(sort), NamedThing{NameKind::kSort, {}, true});
   rulesets[""] = Ruleset{};
 }
 
@@ -30,20 +44,27 @@ uint64_t Database::num_rows() const {
   return total;
 }
 
+void Database::forbid_shadowing(const Span& span, const std::string& name) const {
+  const auto entry = names.find(name);
+  if (entry == names.end() || entry->second.built_in) return;
+  throw shadowing_error(entry->second.span, span, name);
+}
+
 void Database::claim_name(const Span& span, const std::string& name, NameKind kind) {
   const auto entry = names.find(name);
-  if (entry == names.end()) {
-    names.emplace(name, kind);
-    return;
+  const bool declares = kind == NameKind::kSort || kind == NameKind::kFunction;
+  if (declares && entry != names.end()) {
+    if (entry->second.kind == NameKind::kSort)
+      throw type_error(span, "Sort {} already declared.", name);
+    if (entry->second.kind == NameKind::kFunction)
+      throw type_error(span, "Function already bound {}", name);
   }
-  if (kind == NameKind::kSort && entry->second == NameKind::kSort)
-    throw type_error(span, "Sort {} already declared.", name);
-  if (kind == NameKind::kFunction && entry->second == NameKind::kFunction)
-    throw type_error(span, "Function already bound {}", name);
-  throw type_error(span,
-                   "{} is already defined: sorts, functions, rulesets and globals share one "
-                   "namespace",
-                   name);
+  const bool reserved =
+      std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved);
+  if (kind == NameKind::kFunction && (reserved || !primitives.overloads(name).empty()))
+    throw type_error(span, "Primitive {} already declared.", name);
+  forbid_shadowing(span, name);
+  names.insert_or_assign(name, NamedThing{kind, span});
 }
 
 SortId Database::require_sort(const Span& span, const std::string& name) const {
@@ -146,8 +167,6 @@ FunctionId Database::declare_function(const FunctionDecl& decl) {
 }
 
 void Database::declare_ruleset(const RulesetDecl& decl) {
-  for (const std::string& member : decl.members)
-    if (rulesets.count(member) == 0) throw run_error(decl.span, "No such ruleset: {}", member);
   claim_name(decl.span, decl.name, NameKind::kRuleset);
   Ruleset ruleset;
   ruleset.name = decl.name;

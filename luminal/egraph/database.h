@@ -53,6 +53,13 @@ struct Global {
 /// What a name stands for; sorts, functions, rulesets and globals share one namespace.
 enum class NameKind : uint8_t { kSort, kFunction, kRuleset, kGlobal };
 
+/// A name that is taken, and where it was given. Sorts of the language have no place.
+struct NamedThing {
+  NameKind kind;
+  Span span;
+  bool built_in = false;
+};
+
 /// Where a row came from, if origins are recorded.
 struct RowOrigin {
   RuleId rule = kNone;  // kNone: the top level or a rebuild
@@ -77,7 +84,7 @@ struct Database {
   std::vector<Global> globals;
   std::map<std::string, Ruleset> rulesets;
   std::vector<RuleState> rules;
-  std::unordered_map<std::string, NameKind> names;
+  std::unordered_map<std::string, NamedThing> names;
   std::unordered_map<std::string, uint32_t> function_ids;
   std::unordered_map<std::string, uint32_t> global_ids;
   UnionFind ids;
@@ -99,6 +106,8 @@ struct Database {
 
   // Declarations. All throw ProgramError (type) when the name is taken or a sort is unknown.
   void claim_name(const Span& span, const std::string& name, NameKind kind);
+  /// Throws if a global, or a variable of a rule, must not have this name.
+  void forbid_shadowing(const Span& span, const std::string& name) const;
   SortId declare_sort(const SortDecl& decl);
   FunctionId declare_function(const FunctionDecl& decl);
   void declare_ruleset(const RulesetDecl& decl);

@@ -7,7 +7,7 @@ namespace {
 
 /// Names no program text can contain (they hold a blank), so they clash with nothing.
 std::string wildcard_name(uint32_t index) { return "_ " + std::to_string(index); }
-const char* const kRewriteRoot = "rewrite root";
+const char* const kRewriteRoot = "_ root";
 
 void name_wildcards(Expr& expr, uint32_t& count) {
   if (expr.kind == Expr::Kind::kVariable && expr.name == "_") expr.name = wildcard_name(count++);

@@ -39,20 +39,20 @@ std::string EGraph::run_commands(const std::vector<Command>& commands) {
 
 void EGraph::execute(const Command& command) {
   if (const auto* fail = std::get_if<FailCommand>(&command.body)) {
-    execute_fail(*fail);
+    execute_fail(command.span, *fail);
     return;
   }
   for (Command& core : desugar(command)) execute_core(std::move(core));
 }
 
-void EGraph::execute_fail(const FailCommand& fail) {
+void EGraph::execute_fail(const Span& span, const FailCommand& fail) {
   try {
     execute(*fail.inner);
   } catch (const ProgramError& error) {
     if (error.kind() != ProgramError::Kind::kRun) throw;
     return;
   }
-  throw run_error(fail.inner->span, "Command should have failed.");
+  throw run_error(span, "Command should have failed.");
 }
 
 void EGraph::execute_core(Command command) {
@@ -70,7 +70,9 @@ void EGraph::execute_core(Command command) {
   }
   if (auto* check_command = std::get_if<CheckCommand>(&command.body)) {
     if (check(check_command->facts)) return;
-    throw run_error(span, "Check failed: \n{}", to_text(check_command->facts));
+    std::string facts;
+    for (const Fact& fact : check_command->facts) facts += "\n" + as_written(fact);
+    throw run_error(span, "Check failed: {}", facts);
   }
   if (auto* extract = std::get_if<ExtractCommand>(&command.body))
     return execute_extract(span, *extract);
@@ -106,12 +108,8 @@ void EGraph::execute_core(Command command) {
 
 void EGraph::execute_action(const Action& action) {
   if (action.kind == Action::Kind::kLet) {
-    if (db_.names.count(action.text) != 0)
-      throw type_error(action.span, "Variable {} was already defined", action.text);
-    if (action.text.size() > 1 && action.text[0] == '$' &&
-        db_.names.count(action.text.substr(1)) != 0 &&
-        db_.names.at(action.text.substr(1)) == NameKind::kGlobal)
-      throw type_error(action.span, "Variable {} was already defined", action.text);
+    if (action.text[0] != '$') complain_of_prefix(action.span, action.text, true);
+    db_.forbid_shadowing(action.span, action.text);
     SortId sort = kNone;
     const Value value = evaluate(action.lhs, &sort);
     db_.declare_global(action.span, action.text, sort, value);
@@ -168,6 +166,8 @@ RuleId EGraph::add_rule(RuleDecl rule_decl) {
                        decl.naive ? Place::kTop : Place::kHead,
                        decl.naive || decl.unsafe_seminaive};
   const TypedRule typed = typecheck(db_, decl.facts, decl.actions, mode);
+  for (const std::string& variable : typed.variables)
+    if (variable[0] == '$') complain_of_prefix(decl.span, variable, false);
   auto rule = std::make_shared<CompiledRule>();
   rule->name = decl.name;
   rule->ruleset = decl.ruleset;
@@ -185,6 +185,19 @@ RuleId EGraph::add_rule(RuleDecl rule_decl) {
   ruleset.rules.push_back(id);
   ruleset.by_name.emplace(decl.name, id);
   return id;
+}
+
+void EGraph::complain_of_prefix(const Span& span, const std::string& name, bool global) {
+  if (options_.strict_names && global)
+    throw type_error(span, "Global `{}` must start with `$`.", name);
+  if (options_.strict_names)
+    throw type_error(span, "Non-global variable `{}` must not start with `$`.", name);
+  if (std::exchange(warned_of_prefix_, true)) return;
+  const std::string where = span.file == nullptr ? "" : span.describe() + "\n";
+  warnings_.push_back(fmt::format(
+      "{}{} `{}` should {}start with `$`. Enable `--strict-mode` to turn this warning into an "
+      "error. Suppressing additional warnings of this type.",
+      where, global ? "Global" : "Non-global", name, global ? "" : "not "));
 }
 
 RunReport EGraph::run(const Schedule& schedule) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "luminal/egraph/ast.h"
@@ -25,6 +26,8 @@ struct EGraphOptions {
   bool print_costs = false;
   /// Remember which match produced each row, so that explain.h can say why a fact exists.
   bool record_origins = false;
+  /// Names of globals must start with `$` and no others may; a warning is enough where this is off.
+  bool strict_names = false;
   /// Limit of each run command; a program cannot tell that it was reached, the report can.
   RunBudget budget;
 };
@@ -43,6 +46,9 @@ class EGraph {
   std::string run_commands(const std::vector<Command>& commands);
   /// Output of the commands before the one that threw.
   const std::string& output_before_error() const { return output_; }
+
+  /// What a program should do otherwise, though it ran; empties the list.
+  std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
 
   /// Runs a schedule and says what it did.
   RunReport run(const Schedule& schedule);
@@ -81,7 +87,7 @@ class EGraph {
   void execute(const Command& command);
   void execute_core(Command command);
   void execute_action(const Action& action);
-  void execute_fail(const FailCommand& fail);
+  void execute_fail(const Span& span, const FailCommand& fail);
   void execute_extract(const Span& span, const ExtractCommand& extract);
   void execute_print_size(const Span& span, const PrintSizeCommand& print);
   void execute_print_function(const Span& span, const PrintFunctionCommand& print);
@@ -91,6 +97,8 @@ class EGraph {
   /// Evaluates and extracts, or throws.
   std::string extracted_text(const Span& span, const Expr& expr);
   FunctionId require_function(const Span& span, const std::string& name) const;
+  /// Refuses a name that should or should not start with `$`, or warns of the first one.
+  void complain_of_prefix(const Span& span, const std::string& name, bool global);
 
   EGraphOptions options_;
   SourceMap sources_;
@@ -100,6 +108,8 @@ class EGraph {
   std::vector<Database> saved_;
   std::vector<std::string> open_files_;
   std::string output_;
+  std::vector<std::string> warnings_;
+  bool warned_of_prefix_ = false;
   RunReport last_report_;
   StopReason budget_reached_ = StopReason::kFinished;
   std::unique_ptr<Extractor> extractor_;

@@ -133,6 +133,16 @@ TermId Extractor::build_value(SortId sort, Value value) {
   return terms_.add({value_text(db_, sort, value), true, {}});
 }
 
+/// Keys and values of a map, in the order of the keys' terms.
+void Extractor::sort_entries(std::vector<TermId>& args) const {
+  std::vector<std::pair<TermId, TermId>> entries;
+  for (size_t i = 0; i + 1 < args.size(); i += 2) entries.push_back({args[i], args[i + 1]});
+  std::sort(entries.begin(), entries.end(),
+            [&](const auto& a, const auto& b) { return terms_.less(a.first, b.first); });
+  args.clear();
+  for (const auto& [key, value] : entries) args.insert(args.end(), {key, value});
+}
+
 /// The term of a node whose children are all built.
 TermId Extractor::build_node(Value id, const NodeRef& node) {
   TermDag::Node term;
@@ -148,13 +158,14 @@ TermId Extractor::build_node(Value id, const NodeRef& node) {
       term.head = term.args.empty() ? "vec-empty" : "vec-of";
       break;
     case SortKind::kSet:
-      term.head = term.args.empty() ? "set-empty" : "set-of";
+      term.head = "set-of";
       break;
     case SortKind::kMultiSet:
       term.head = "multiset-of";
       break;
     case SortKind::kMap:
-      term.head = term.args.empty() ? "map-empty" : "map-of";
+      term.head = "map-of";
+      sort_entries(term.args);
       break;
     case SortKind::kPair:
       term.head = "pair";

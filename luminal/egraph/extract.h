@@ -102,6 +102,7 @@ class Extractor {
   void for_each_child(Value id, const NodeRef& node, Visit visit) const;
   TermId build_value(SortId sort, Value value);
   TermId build_node(Value id, const NodeRef& node);
+  void sort_entries(std::vector<TermId>& args) const;
   void build_below(Value id, const NodeRef& node);
 
   Database& db_;

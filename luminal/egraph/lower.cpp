@@ -187,12 +187,27 @@ class QueryBuilder {
         changed = true;
       }
     }
-    for (uint32_t i = 0; i < typed_.variables.size(); ++i)
-      if (bound_by_facts(i) && !is_grounded(Term::slot(i))) throw_ungrounded(i);
+    const auto is_computed = [&](uint32_t variable) {
+      return std::any_of(query_.primitives.begin(), query_.primitives.end(),
+                         [&](const PrimitiveAtom& atom) {
+                           return resolve(atom.output) == resolve(Term::slot(variable));
+                         });
+    };
+    // What a primitive would compute is ungrounded because of its inputs: name those first, and
+    // names of the text before names that desugaring made.
+    for (const bool made : {false, true})
+      for (const bool computed : {false, true})
+        for (uint32_t i = 0; i < typed_.variables.size(); ++i)
+          if (bound_by_facts(i) && !is_grounded(Term::slot(i)) && is_computed(i) == computed &&
+              is_made(typed_.variables[i]) == made)
+            throw_ungrounded(i);
     for (const PrimitiveAtom& atom : query_.primitives)
       for (const Term input : atom.inputs)
         LUMINAL_CHECK(is_grounded(input), "input of {} is ungrounded", atom.primitive->name);
   }
+
+  /// Whether desugaring gave the name.
+  static bool is_made(const std::string& name) { return name != as_written(name); }
 
   [[noreturn]] void throw_ungrounded(uint32_t variable) const {
     Span span;
@@ -206,7 +221,7 @@ class QueryBuilder {
       search(fact.lhs, search);
       if (fact.rhs) search(*fact.rhs, search);
     }
-    throw type_error(span, "Variable {} is ungrounded", typed_.variables[variable]);
+    throw type_error(span, "Variable {} is ungrounded", as_written(typed_.variables[variable]));
   }
 
   bool bound_by_facts(uint32_t variable) const {

@@ -29,6 +29,8 @@ constexpr const char* kUsage =
     "  --costs   print (extraction-costs N) in place of each extracted term\n"
     "  --stats   print the profile at the end\n"
     "  -j N      match rules with N threads\n"
+    "  --strict-mode\n"
+    "            refuse globals whose names do not start with $, and other names that do\n"
     "  --max-iterations N, --max-rows N, --max-seconds N\n"
     "            end a run command that reaches this, say so at the end, and go on; a check that\n"
     "            is not decided in time is an error\n"
@@ -77,6 +79,8 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
       result.options.print_costs = true;
     } else if (word == "--stats") {
       result.stats = true;
+    } else if (word == "--strict-mode") {
+      result.options.strict_names = true;
     } else if (word == "--help" || word == "-h") {
       result.help = true;
     } else if (word.rfind("-j", 0) == 0) {
@@ -105,13 +109,20 @@ std::string message_of(const luminal::Error& error) {
   return program != nullptr ? program->text() : error.what();
 }
 
+void print_warnings(EGraph& egraph) {
+  for (const std::string& warning : egraph.take_warnings())
+    std::cerr << "[WARN ] " << warning << "\n";
+}
+
 /// Runs a program and prints what it says; false if it failed.
 bool run_text(EGraph& egraph, const std::string& text, const std::string& name) {
   try {
     std::cout << egraph.run_program(text, name) << std::flush;
+    print_warnings(egraph);
     return true;
   } catch (const luminal::Error& error) {
     std::cout << egraph.output_before_error() << std::flush;
+    print_warnings(egraph);
     std::cerr << "[ERROR] " << message_of(error) << "\n";
     return false;
   }

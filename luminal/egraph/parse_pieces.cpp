@@ -105,6 +105,7 @@ Fact parse_fact(const Sexp& node) {
     if (node.items.size() != 3) expected(node, "(= <expr> <expr>)");
     return {node.span, parse_expr(node.items[1]), parse_expr(node.items[2])};
   }
+  if (!node.is_list() || node.items.empty()) expected(node, "fact");
   return {node.span, parse_expr(node), std::nullopt};
 }
 

@@ -41,7 +41,8 @@ class ProgramError : public UserError {
 /// The three kinds, ready to throw with a formatted message.
 template <typename... Args>
 ProgramError parse_error(const Span& span, fmt::format_string<Args...> format, Args&&... args) {
-  return {ProgramError::Kind::kParse, span, fmt::format(format, std::forward<Args>(args)...)};
+  return {ProgramError::Kind::kParse, span,
+          "parse error: " + fmt::format(format, std::forward<Args>(args)...)};
 }
 template <typename... Args>
 ProgramError type_error(const Span& span, fmt::format_string<Args...> format, Args&&... args) {
@@ -50,6 +51,14 @@ ProgramError type_error(const Span& span, fmt::format_string<Args...> format, Ar
 template <typename... Args>
 ProgramError run_error(const Span& span, fmt::format_string<Args...> format, Args&&... args) {
   return {ProgramError::Kind::kRun, span, fmt::format(format, std::forward<Args>(args)...)};
+}
+
+/// A name that is taken: where it was given, where it is given again, and what it is.
+inline ProgramError shadowing_error(const Span& first, const Span& second, std::string_view found) {
+  const std::string where = first.file == nullptr ? "" : first.describe() + "\n";
+  const std::string again = second.file == nullptr ? "" : second.describe() + "\n";
+  return {ProgramError::Kind::kType,
+          fmt::format("{}{}Shadowing is not allowed, but found {}", where, again, found)};
 }
 
 }  // namespace luminal::egraph

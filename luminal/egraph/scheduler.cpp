@@ -106,7 +106,11 @@ void Scheduler::collect_rules(const Ruleset& set, std::vector<const Ruleset*>& s
   seen.push_back(&set);
   for (const RuleId rule : set.rules)
     if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
-  for (const std::string& member : set.members) collect_rules(db_.rulesets.at(member), seen, rules);
+  for (const std::string& member : set.members) {
+    const auto found = db_.rulesets.find(member);  // it may be declared after the set
+    if (found == db_.rulesets.end()) throw run_error({}, "No such ruleset: {}", member);
+    collect_rules(found->second, seen, rules);
+  }
 }
 
 /// The semi-naive variants of a rule: for each atom, matches that use a new row there, old rows

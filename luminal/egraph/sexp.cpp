@@ -150,7 +150,8 @@ class Reader {
         value += escaped;
       } else {
         const auto size = static_cast<uint32_t>(text_.size());
-        throw parse_error(span(at_ - 1, std::min(at_ + 1, size)), "unrecognized escape character");
+        throw parse_error(span(at_ - 1, std::min(at_ + 1, size)),
+                          "unrecognized escape character {}", escaped);
       }
     }
     Sexp node;

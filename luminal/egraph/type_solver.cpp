@@ -195,8 +195,8 @@ bool TypeSolver::step(const Equality& equality) {
   if (a == kNone) return assign(equality.a, b);
   if (b == kNone) return assign(equality.b, a);
   if (a != b)
-    throw type_error(equality.where->span, "Expect expression {} to have type {}, but get type {}",
-                     to_text(*equality.where), db_.sorts.name(a), db_.sorts.name(b));
+    throw type_error(equality.where->span, " Expect expression {} to have type {}, but get type {}",
+                     as_written(*equality.where), db_.sorts.name(a), db_.sorts.name(b));
   return false;
 }
 
@@ -211,7 +211,7 @@ void TypeSolver::solve() {
   for (Call& call : calls_) {
     if (!call.resolved)
       throw type_error(call.node->source->span, "Failed to infer a type for: {}",
-                       to_text(*call.node->source));
+                       as_written(*call.node->source));
     // Types that became known after the call was settled may contradict it.
     if (!possible(call, call.alternatives[0])) fail(call, call.alternatives);
   }
@@ -266,16 +266,16 @@ std::string TypeSolver::complaint(const Call& call, const Alternative& alternati
     if (signature.shape == Signature::Shape::kMakeFn) {
       return fmt::format("{}\nNo function of that name fits type {}: {}",
                          node.source->span.describe(), db_.sorts.name(output),
-                         to_text(*node.source));
+                         as_written(*node.source));
     }
   }
   if (inputs.size() != node.args.size()) {
     return fmt::format("{}\nArity mismatch, expected {} args: {}", node.source->span.describe(),
-                       inputs.size(), to_text(*node.source));
+                       inputs.size(), as_written(*node.source));
   }
   const auto mismatch = [&](const TypedExpr& part, SortId expected) {
     return fmt::format("{}\n Expect expression {} to have type {}, but get type {}",
-                       part.source->span.describe(), to_text(*part.source),
+                       part.source->span.describe(), as_written(*part.source),
                        db_.sorts.name(expected), db_.sorts.name(types_[part.type_variable]));
   };
   SortId common = kNone;
@@ -291,7 +291,7 @@ std::string TypeSolver::complaint(const Call& call, const Alternative& alternati
 void TypeSolver::fail(const Call& call, const std::vector<Alternative>& tried) const {
   if (tried.size() == 1) throw ProgramError(ProgramError::Kind::kType, complaint(call, tried[0]));
   std::string text = "All alternative definitions considered failed";
-  for (const Alternative& alternative : tried) text += "\n" + complaint(call, alternative);
+  for (const Alternative& alternative : tried) text += "\n  " + complaint(call, alternative);
   throw ProgramError(ProgramError::Kind::kType, text);
 }
 

@@ -62,11 +62,13 @@ class Checker {
   }
 
   void forbid_shadowing(const Span& span, const std::string& name) const {
-    if (by_name_.count(name) != 0 || db_.names.count(name) != 0)
-      throw type_error(span, "Variable {} was already defined", name);
-    if (db_.find_global("$" + name) != kNone)
-      throw type_error(span, "Variable {} was already defined: the global ${} has its name", name,
-                       name);
+    if (by_name_.count(name) != 0) throw type_error(span, "Variable {} was already defined", name);
+    db_.forbid_shadowing(span, name);
+    const std::string global = "$" + name;
+    if (db_.find_global(global) != kNone)
+      throw shadowing_error(
+          db_.names.at(global).span, span,
+          fmt::format("pattern variable `{}` conflicts with global `{}`", name, global));
   }
 
   void build(const Expr& expr, TypedExpr& out, bool may_bind) {
@@ -99,7 +101,7 @@ class Checker {
       out.kind = TypedExpr::Kind::kVariable;
       out.variable = add_variable(expr.name);
     } else {
-      throw type_error(expr.span, "Unbound symbol {}", expr.name);
+      throw type_error(expr.span, "Unbound symbol {}", as_written(expr.name));
     }
     out.type_variable = variable_types_[out.variable];
   }
@@ -114,8 +116,6 @@ class Checker {
       build(action.rhs, out.rhs, false);
     if (action.kind != Action::Kind::kLet) return;
     forbid_shadowing(action.span, action.text);
-    if (db_.find_global(action.text) != kNone)
-      throw type_error(action.span, "Variable {} was already defined", action.text);
     out.variable = add_variable(action.text);
   }
 
@@ -151,7 +151,10 @@ class Checker {
     if (id == kNone) throw type_error(action.span, "Unbound function {}", name);
     const Function& function = db_.functions[id];
     if (action.kind == Action::Kind::kSet && !function.is_function())
-      throw type_error(action.span, "Cannot set constructor {}", name);
+      throw type_error(
+          action.span,
+          "Cannot set constructor {}. Use `union` instead or declare {} as a function.", name,
+          name);
     if (action.kind == Action::Kind::kSubsume && function.is_function())
       throw type_error(action.span, "Cannot subsume function with merge: {}", name);
   }
@@ -159,7 +162,8 @@ class Checker {
   void finish(TypedExpr& node) {
     node.sort = solver_.type(node.type_variable);
     if (node.sort == kNone)
-      throw type_error(node.source->span, "Failed to infer a type for: {}", to_text(*node.source));
+      throw type_error(node.source->span, "Failed to infer a type for: {}",
+                       as_written(*node.source));
     for (TypedExpr& arg : node.args) finish(arg);
   }
 
@@ -189,8 +193,12 @@ class Checker {
     }
     if (action.kind != Action::Kind::kUnion) return;
     const Sort& sort = db_.sorts[action.lhs.sort];
-    if (!sort.is_eq() || !sort.unionable)
-      throw type_error(action.span, "Cannot union values of sort {}", sort.name);
+    if (!sort.is_eq()) throw type_error(action.span, "Cannot union values of sort {}", sort.name);
+    if (!sort.unionable)
+      throw type_error(action.span,
+                       "Cannot union values of sort {} because it is marked as non-unionable "
+                       "(e.g. from a relation)",
+                       sort.name);
   }
 
   TypedRule finish() {
@@ -253,7 +261,7 @@ void compile_merge(Database& db, Function& function, const FunctionDecl& decl) {
   const std::vector<Action> actions{std::move(result)};
   const TypedRule typed = typecheck(db, {}, actions, {Place::kBody, Place::kHead, false}, bound);
   if (typed.variable_sorts.back() != function.output)
-    throw type_error(decl.merge->span, "Expect expression {} to have type {}, but get type {}",
+    throw type_error(decl.merge->span, " Expect expression {} to have type {}, but get type {}",
                      function.merge_text, db.sorts.name(function.output),
                      db.sorts.name(typed.variable_sorts.back()));
   lower_merge(db, typed, function);

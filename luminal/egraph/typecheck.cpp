@@ -63,12 +63,12 @@ class Checker {
 
   void forbid_shadowing(const Span& span, const std::string& name) const {
     if (by_name_.count(name) != 0) throw type_error(span, "Variable {} was already defined", name);
-    db_.forbid_shadowing(span, name);
-    const std::string global = "$" + name;
+    const std::string global = name[0] == '$' ? name : "$" + name;
     if (db_.find_global(global) != kNone)
       throw shadowing_error(
           db_.names.at(global).span, span,
           fmt::format("pattern variable `{}` conflicts with global `{}`", name, global));
+    db_.forbid_shadowing(span, name);
   }
 
   void build(const Expr& expr, TypedExpr& out, bool may_bind) {

@@ -1,14 +1,14 @@
 // Speed of generated elementwise, reduction and row kernels in bytes read and written per second,
-// against a copy with streaming stores that the same run measures. Usage: cpu_rows_bench [filter]
+// against a copy with streaming stores that the same run measures; and of small ones on one and
+// several threads. Usage: cpu_rows_bench [filter], which must be part of a printed name.
 #include <fmt/core.h>
 
-#include <numbers>
 #include <string>
 
 #include "benchmarks/cpu_gemm/machine_limits.h"
-#include "luminal/codegen/llvm/nest_kernel.h"
+#include "benchmarks/cpu_rows/row_cases.h"
+#include "luminal/codegen/llvm/cpu_kernel.h"
 #include "luminal/graph/elements.h"
-#include "luminal/graph/graph.h"
 #include "luminal/kernel/derive.h"
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/runtime/cpu/device.h"
@@ -17,197 +17,135 @@
 namespace luminal::benchmarks {
 namespace {
 
-using graph::DType;
-using graph::Edge;
-using graph::Graph;
-using graph::NodeId;
-using graph::Op;
-using graph::Scalar;
-using graph::View;
-using symbolic::Expr;
-
-constexpr int64_t kRows = 4096;
-constexpr int64_t kColumns = 4096;
-
-/// Writes networks in primitives, on matrices of kRows x kColumns.
-class Writer {
- public:
-  explicit Writer(DType dtype) : dtype_(dtype) {}
-
-  Graph graph;
-  NodeId input(const char* name) { return graph.add_input(name, dtype_, {kRows, kColumns}); }
-  NodeId unary(Op op, NodeId x) { return graph.add(op, {graph.whole(x)}); }
-  NodeId binary(Op op, NodeId x, NodeId y) { return graph.add(op, {graph.whole(x), spread(y)}); }
-  NodeId scalar(Op op, NodeId x, double value) {
-    const NodeId constant = graph.add_constant(Scalar::of(dtype_, value));
-    return graph.add(op, {graph.whole(x), {View({}, graph.node(x).type.shape, {}), constant}});
-  }
-  NodeId along_rows(Op op, NodeId x) {
-    return graph.add(op, {graph.whole(x)}, graph::ReduceAttribute{1});
-  }
-  NodeId down_columns(Op op, NodeId x) {
-    const int swap[] = {1, 0};
-    return graph.add(op, {{graph.whole(x).view.permute(swap), x}}, graph::ReduceAttribute{1});
-  }
-  NodeId transposed(NodeId x) {
-    const int swap[] = {1, 0};
-    return graph.add(Op::kCopy, {{graph.whole(x).view.permute(swap), x}});
-  }
-  NodeId mean(NodeId x) { return scalar(Op::kMul, along_rows(Op::kSum, x), 1.0 / kColumns); }
-
- private:
-  /// A column of one value per row, repeated along the row.
-  Edge spread(NodeId y) {
-    const Edge whole = graph.whole(y);
-    if (graph.node(y).type.shape.size() == 2) return whole;
-    return {whole.view.insert_axis(1, kColumns), y};
-  }
-
-  DType dtype_;
-};
-
-NodeId softmax(Writer& write) {
-  const NodeId x = write.input("x");
-  const NodeId most = write.scalar(Op::kMul, write.along_rows(Op::kReduceMax, x), -1);
-  const NodeId shifted = write.unary(Op::kExp, write.binary(Op::kAdd, x, most));
-  return write.binary(Op::kMul, shifted,
-                      write.unary(Op::kRecip, write.along_rows(Op::kSum, shifted)));
-}
-
-NodeId normalised(Writer& write, NodeId centred) {
-  const NodeId square = write.mean(write.binary(Op::kMul, centred, centred));
-  const NodeId root = write.unary(Op::kSqrt, write.scalar(Op::kAdd, square, 1e-5));
-  return write.binary(Op::kMul, centred, write.unary(Op::kRecip, root));
-}
-
-NodeId layer_norm(Writer& write) {
-  const NodeId x = write.input("x");
-  return normalised(write, write.binary(Op::kAdd, x, write.scalar(Op::kMul, write.mean(x), -1)));
-}
-
-NodeId rms_norm(Writer& write) { return normalised(write, write.input("x")); }
-
-NodeId gelu(Writer& write) {
-  const NodeId x = write.input("x");
-  const NodeId cube = write.binary(Op::kMul, write.binary(Op::kMul, x, x), x);
-  const NodeId inner = write.binary(Op::kAdd, x, write.scalar(Op::kMul, cube, 0.044715));
-  const NodeId t = write.unary(Op::kTanh, write.scalar(Op::kMul, inner, 0.7978845608));
-  return write.binary(Op::kMul, write.scalar(Op::kMul, x, 0.5), write.scalar(Op::kAdd, t, 1));
-}
-
-NodeId gelu_erf(Writer& write) {
-  const NodeId x = write.input("x");
-  const NodeId e = write.unary(Op::kErf, write.scalar(Op::kMul, x, 1 / std::numbers::sqrt2));
-  return write.binary(Op::kMul, write.scalar(Op::kMul, x, 0.5), write.scalar(Op::kAdd, e, 1));
-}
-
-NodeId sin_chain(Writer& write) {
-  const NodeId s =
-      write.unary(Op::kSin, write.binary(Op::kAdd, write.input("a"), write.input("b")));
-  return write.unary(Op::kSqrt, write.binary(Op::kMax, s, write.scalar(Op::kMul, s, -1)));
-}
-
-struct Case {
-  const char* name;
-  NodeId (*write)(Writer& write);
-};
-const Case kCases[] = {
-    {"copy", [](Writer& write) { return write.unary(Op::kCopy, write.input("x")); }},
-    {"add",
-     [](Writer& write) { return write.binary(Op::kAdd, write.input("a"), write.input("b")); }},
-    {"sqrt(abs(sin(a+b)))", sin_chain},
-    {"gelu tanh", gelu},
-    {"gelu erf", gelu_erf},
-    {"softmax", softmax},
-    {"layer norm", layer_norm},
-    {"rms norm", rms_norm},
-    {"row sum", [](Writer& write) { return write.along_rows(Op::kSum, write.input("x")); }},
-    {"column sum", [](Writer& write) { return write.down_columns(Op::kSum, write.input("x")); }},
-    {"transpose", [](Writer& write) { return write.transposed(write.input("x")); }},
-};
-
 /// A case compiled for this machine, with data.
 class Compiled {
  public:
-  Compiled(const Case& each, DType dtype, runtime::ThreadTeam& team) : team_(team) {
-    Writer write(dtype);
+  Compiled(const Case& each, DType dtype, int64_t rows, int64_t columns, runtime::ThreadTeam& team)
+      : team_(team) {
+    Writer write(dtype, rows, columns);
     const NodeId result = each.write(write);
     write.graph.add_output("y", write.graph.whole(result));
     const kernel::GraphProgram program(write.graph);
     const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
     const auto derived = kernel::derive(arena_, program, cut, result);
-    const kernel::Nest nest = kernel::build_nest(arena_, std::get<kernel::Kernel>(derived),
-                                                 {.online = false, .keep_rows = true});
-    codegen::NestKernelOptions options;
-    options.streaming = true;
-    kernel_ = codegen::nest_kernel(arena_, nest, codegen::host_target(), options);
-    const double start = now(true);
-    module_.emplace(codegen::KernelCompiler().compile(kernel_.source));
-    compile_ms_ = (now(true) - start) * 1e3;
-    for (const NodeId input : kernel_.inputs) add_buffer(input, true);
-    for (const NodeId output : kernel_.outputs) add_buffer(output, false);
-    items_ = symbolic::evaluate(kernel_.items, {});
-    scratch_bytes_ = symbolic::evaluate(kernel_.scratch_bytes, {});
-    scratch_.emplace(team.size() * runtime::aligned_size(scratch_bytes_));
+    codegen::CpuKernelOptions options;
+    options.threads = team.size();
+    // A copy of 16 bits per element shall stream as one of 32 does.
+    options.streaming_bytes = int64_t{16} << 20;
+    code_ = codegen::cpu_kernel(arena_, std::get<kernel::Kernel>(derived), codegen::host_target(),
+                                options);
+    for (const Expr& bytes : code_.temporaries)
+      temporaries_.emplace_back(symbolic::evaluate(bytes, {}));
+    for (const codegen::CpuLaunch& launch : code_.launches) add_launch(launch);
   }
 
   void operator()() {
-    runtime::Launch launch;
-    launch.buffers = buffers_;
-    launch.size.items = items_;
-    launch.size.chunk = std::max<int64_t>(1, items_ / (16 * team_.size()));
-    launch.scratch = scratch_->data();
-    runtime::launch_on_team(team_, module_->entry("nest"), launch, scratch_bytes_);
+    for (Part& part : parts_)
+      runtime::launch_on_team(team_, part.entry, part.launch, part.scratch_bytes);
   }
   double bytes() const { return bytes_; }
   double compile_ms() const { return compile_ms_; }
 
  private:
-  void add_buffer(NodeId id, bool filled) {
-    const graph::TensorType& type = arena_.tensor(id);
+  struct Part {
+    std::unique_ptr<runtime::CpuModule> module;
+    runtime::CpuEntry entry;
+    std::vector<void*> buffers;
+    runtime::Launch launch;
+    int64_t scratch_bytes;
+    runtime::HostMemory scratch;
+  };
+
+  void add_launch(const codegen::CpuLaunch& launch) {
+    const double start = now(true);
+    auto module =
+        std::make_unique<runtime::CpuModule>(codegen::KernelCompiler().compile(launch.source));
+    compile_ms_ += (now(true) - start) * 1e3;
+    const runtime::CpuEntry entry = module->entry(launch.source.entries[0].name);
+    const int64_t scratch = symbolic::evaluate(launch.scratch_bytes, {});
+    Part part{std::move(module),
+              entry,
+              {},
+              {},
+              scratch,
+              runtime::HostMemory(team_.size() * runtime::aligned_size(scratch))};
+    const auto& uses = launch.source.entries[0].buffers;
+    for (size_t i = 0; i < launch.buffers.size(); ++i)
+      part.buffers.push_back(buffer(launch.buffers[i], uses[i]));
+    part.launch.buffers = part.buffers;
+    part.launch.size.items = symbolic::evaluate(launch.items, {});
+    part.launch.size.chunk = launch.chunk;
+    part.launch.size.threads = launch.threads;
+    part.launch.scratch = part.scratch.data();
+    parts_.push_back(std::move(part));
+  }
+
+  void* buffer(const codegen::LaunchBuffer& which, runtime::BufferUse use) {
+    if (which.kind == codegen::LaunchBuffer::Kind::kTemporary)
+      return temporaries_[which.temporary].data();
+    if (const auto found = memory_.find(which.tensor); found != memory_.end())
+      return found->second.data();
+    const graph::TensorType& type = arena_.tensor(which.tensor);
     const int64_t count = symbolic::evaluate(graph::element_count(type.shape), {});
-    memory_.emplace_back(graph::byte_size(type.dtype, count));
-    bytes_ += static_cast<double>(memory_.back().size());
-    buffers_.push_back(memory_.back().data());
+    runtime::HostMemory& memory =
+        memory_.try_emplace(which.tensor, graph::byte_size(type.dtype, count)).first->second;
+    bytes_ += static_cast<double>(memory.size());
     std::vector<double> values(4096);
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<double>(i * 37 % 101) / 16 - 3;
-    for (int64_t at = 0; filled && at < count; at += 4096)
-      graph::store(type.dtype, memory_.back().data(), at, values);
-    if (!filled) memory_.back().populate();
+    memory.populate();
+    for (int64_t at = 0; use == runtime::BufferUse::kRead && at < count; at += 4096)
+      graph::store(
+          type.dtype, memory.data(), at,
+          std::span(values).first(static_cast<size_t>(std::min<int64_t>(4096, count - at))));
+    return memory.data();
   }
 
   runtime::ThreadTeam& team_;
   kernel::Arena arena_;
-  codegen::NestKernel kernel_;
-  std::optional<runtime::CpuModule> module_;
-  std::vector<runtime::HostMemory> memory_;
-  std::optional<runtime::HostMemory> scratch_;
-  std::vector<void*> buffers_;
-  int64_t items_ = 0;
-  int64_t scratch_bytes_ = 0;
+  codegen::CpuKernel code_;
+  std::vector<Part> parts_;
+  std::map<NodeId, runtime::HostMemory> memory_;
+  std::vector<runtime::HostMemory> temporaries_;
   double bytes_ = 0;
   double compile_ms_ = 0;
 };
 
-void run(const std::string& filter, runtime::ThreadTeam& team) {
+/// Past the caches: a share of what copying reaches.
+void run_big(const std::string& filter, runtime::ThreadTeam& team) {
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
-    Compiled copy(kCases[0], dtype, team);
+    std::optional<Compiled> copy;
     for (const Case& each : kCases) {
-      const std::string name = fmt::format("{} {}", dtype, each.name);
+      const std::string name = fmt::format("big {} {} {} thr", dtype, each.name, team.size());
       if (name.find(filter) == std::string::npos) continue;
-      Compiled kernel(each, dtype, team);
+      if (!copy) copy.emplace(kCases[0], dtype, 4096, 4096, team);
+      Compiled kernel(each, dtype, 4096, 4096, team);
       const std::vector<double> times =
-          interleaved({[&] { copy(); }, [&] { kernel(); }}, team.size() == 1, 0.4);
-      const double limit = copy.bytes() / times[0];
+          interleaved({[&] { (*copy)(); }, [&] { kernel(); }}, team.size() == 1, 0.15);
+      const double limit = copy->bytes() / times[0];
       const double rate = kernel.bytes() / times[1];
       fmt::print(
-          "{:<26} {:d} thr {:8.2f} ms {:6.1f} GB/s, copying {:6.1f} = {:.2f}  (compiled in {:.1f} "
-          "ms)\n",
-          name, team.size(), times[1] * 1e3, rate / 1e9, limit / 1e9, rate / limit,
-          kernel.compile_ms());
+          "{:<38} {:8.2f} ms {:6.1f} GB/s, copying {:6.1f} = {:.2f}  ({:.1f} ms to compile)\n",
+          name, times[1] * 1e3, rate / 1e9, limit / 1e9, rate / limit, kernel.compile_ms());
     }
   }
+}
+
+/// Some microseconds: what threads gain or lose.
+void run_small(const std::string& filter, runtime::ThreadTeam& one, runtime::ThreadTeam& team) {
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const Case& each : kCases)
+      for (const int64_t rows : {8, 64}) {
+        const std::string name = fmt::format("small {} {} {}x512", dtype, each.name, rows);
+        if (name.find(filter) == std::string::npos) continue;
+        Compiled alone(each, dtype, rows, 512, one);
+        Compiled together(each, dtype, rows, 512, team);
+        const std::vector<double> times =
+            interleaved({[&] { alone(); }, [&] { together(); }}, false, 0.03);
+        fmt::print("{:<38} {:8.2f} us, {} threads {:8.2f} us = {:.2f}, {:6.1f} GB/s\n", name,
+                   times[0] * 1e6, team.size(), times[1] * 1e6, times[0] / times[1],
+                   together.bytes() / times[1] / 1e9);
+      }
 }
 
 }  // namespace
@@ -216,7 +154,9 @@ void run(const std::string& filter, runtime::ThreadTeam& team) {
 int main(int argc, char** argv) {
   const std::string filter = argc > 1 ? argv[1] : "";
   luminal::runtime::ThreadTeam one({.threads = 1});
-  luminal::benchmarks::run(filter, one);
-  luminal::benchmarks::run(filter, luminal::runtime::default_thread_team());
+  luminal::runtime::ThreadTeam& team = luminal::runtime::default_thread_team();
+  luminal::benchmarks::run_big(filter, one);
+  luminal::benchmarks::run_big(filter, team);
+  luminal::benchmarks::run_small(filter, one, team);
   return 0;
 }

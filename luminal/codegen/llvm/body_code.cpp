@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/support/check.h"
 
@@ -20,7 +21,8 @@ BodyCode::BodyCode(VectorBuilder& builder, const kernel::Arena& arena,
     : builder_(builder),
       ir_(builder.ir()),
       arena_(arena),
-      code_(builder),
+      options_(options),
+      code_(builder, {.flush_bf16 = !options.round_each}),
       ops_(builder, options),
       index_(builder),
       known_(1) {
@@ -178,6 +180,11 @@ Value* BodyCode::compute(BodyId id) {
 }
 
 Value* BodyCode::operation(const BodyNode& node) {
+  if (!options_.round_each) {
+    VectorMath math(builder_, OpCode::accuracy_for(node.dtype, options_.accuracy));
+    if (Value* fused = fused_operation(arena_, node, math, [&](BodyId id) { return value(id); }))
+      return fused;
+  }
   llvm::SmallVector<Value*, 3> operands;
   int lanes = 1;
   for (const BodyId child : node.children) {

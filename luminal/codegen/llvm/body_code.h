@@ -95,6 +95,7 @@ class BodyCode {
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
   const kernel::Arena& arena_;
+  OpCode::Options options_;
   ElementCode code_;
   OpCode ops_;
   IndexCode index_;

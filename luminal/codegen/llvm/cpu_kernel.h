@@ -29,7 +29,8 @@ struct CpuKernelOptions {
   bool reassociate = true;
   /// Round narrow floats after every op, as the interpreter does.
   bool round_each = false;
-  /// Results of at least this many bytes go past the caches. 0: never.
+  /// Results of at least this many bytes go past the caches; they must be aligned to 64 bytes.
+  /// 0: never.
   int64_t streaming_bytes = int64_t{32} << 20;
 };
 

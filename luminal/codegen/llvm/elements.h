@@ -19,7 +19,13 @@ namespace luminal::codegen {
 /// their ranges must not share a byte.
 class ElementCode {
  public:
-  explicit ElementCode(VectorBuilder& builder) : builder_(builder), ir_(builder.ir()) {}
+  struct Options {
+    /// Denormals of bf16 may be stored as 0: one instruction rounds, where the processor has it.
+    bool flush_bf16 = false;
+  };
+  explicit ElementCode(VectorBuilder& builder) : ElementCode(builder, Options()) {}
+  ElementCode(VectorBuilder& builder, Options options)
+      : builder_(builder), ir_(builder.ir()), options_(options) {}
 
   /// What a dtype is in registers.
   llvm::Type* register_type(graph::DType dtype, int lanes);
@@ -47,6 +53,9 @@ class ElementCode {
   /// The nearest value of a float dtype, still as float; f32 and f64 pass through.
   llvm::Value* round_to(graph::DType dtype, llvm::Value* value);
 
+  /// Bits as they lie in memory, as integers of their width, in register form; not for packed
+  /// dtypes.
+  llvm::Value* from_bits(graph::DType dtype, llvm::Value* bits);
   /// Bits of a narrow float (8 or 16 per lane) to float, and back with one rounding.
   llvm::Value* widen(graph::DType dtype, llvm::Value* bits);
   llvm::Value* narrow(graph::DType dtype, llvm::Value* value);
@@ -72,6 +81,7 @@ class ElementCode {
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
+  Options options_;
   // Where widened values came from.
   llvm::DenseMap<llvm::Value*, std::pair<graph::DType, llvm::Value*>> widened_;
 };

@@ -3,6 +3,7 @@
 // broadcast where they meet vectors.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -32,26 +33,63 @@ class NestEmitter {
   };
   using Block = std::vector<kernel::Statement>;
 
+  /// Positions of an axis.
+  struct Range {
+    llvm::Value* begin = nullptr;
+    llvm::Value* end = nullptr;
+  };
+
   // nest_emitter.cpp: statements and loops
+  void emit_version(bool streaming);
   void emit_items();
+  void emit_item(const kernel::Statement& loop, llvm::ArrayRef<Range> ranges, size_t depth);
   void emit_block(const Block& block);
   void emit_statement(const kernel::Statement& statement);
   void emit_loop(const kernel::Statement& loop, size_t depth);
   void emit_body(const kernel::Statement& loop);
-  void emit_lanes(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
-  void emit_transposed(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
-  void emit_square(const kernel::Statement& loop, llvm::Value* row, llvm::Value* column);
-  void emit_interchanged(const kernel::Statement& loop, llvm::Value* begin, llvm::Value* end);
-  void for_each_vector(const symbolic::Expr& axis, llvm::Value* begin, llvm::Value* end,
+  std::vector<size_t> carried_sums(const kernel::Statement& loop) const;
+  void keep(const kernel::Statement& statement);
+  void store(const kernel::Statement& statement);
+
+  // nest_lanes.cpp: loops over lanes
+  void emit_lanes(const kernel::Statement& loop, const Range& range);
+  Carried whole_turns(const Range& range, int64_t step, const Carried& initial,
+                      llvm::ArrayRef<size_t> in_blocks,
+                      llvm::function_ref<Carried(llvm::Value*, llvm::ArrayRef<llvm::Value*>)> turn);
+  Carried masked_turns(const Range& head, const Range& tail, const Carried& initial,
+                       llvm::function_ref<Carried(llvm::Value* first, llvm::Value* mask,
+                                                  llvm::ArrayRef<llvm::Value*>)>
+                           turn);
+  llvm::Value* first_aligned(const kernel::Statement& loop, const Range& range);
+  bool is_aligned(const kernel::Statement& store) const;
+  void for_each_vector(const symbolic::Expr& axis, const Range& range,
                        llvm::function_ref<void()> body);
+
+  // nest_transposed.cpp: squares
+  void emit_transposed(const kernel::Statement& loop, const Range& rows, const Range& columns);
+  std::vector<size_t> roots_in_line(const kernel::Statement& loop) const;
+  /// Runs of a load that lies across, one for each lane.
+  struct Tile {
+    llvm::Type* element;  // its bits
+    int bytes;
+    llvm::Value* mask;  // of a run of one square; null: all of it
+    std::function<llvm::Value*(llvm::Value* lane)> place;
+  };
+  void emit_tile(const kernel::Statement& loop, const Range& rows, const Range& columns,
+                 bool whole);
+  Tile tile_of(kernel::BodyId id, const kernel::Statement& loop, const Range& rows,
+               const Range& columns, bool whole);
+  llvm::SmallVector<llvm::Value*, 16> transposed(const Tile& tile, llvm::Value* first);
+  void emit_square(const kernel::Statement& loop, llvm::ArrayRef<Tile> tiles, llvm::Value* first,
+                   const Range& rows, const Range& columns, bool whole);
+
+  // nest_sums.cpp: accumulators
+  void emit_interchanged(const kernel::Statement& loop, const Range& range);
   llvm::Value* interchanged_sum(size_t number, llvm::Value* begin);
   void reset(size_t number);
   void accumulate(const kernel::Statement& statement);
   void online_step(const kernel::Statement& statement);
   void finish(const kernel::Statement& statement);
-  void keep(const kernel::Statement& statement);
-  void store(const kernel::Statement& statement);
-  std::vector<size_t> carried_sums(const kernel::Statement& loop) const;
   void for_each_element(size_t accumulator,
                         llvm::function_ref<llvm::Value*(llvm::Value* value)> change);
 
@@ -59,6 +97,9 @@ class NestEmitter {
   llvm::Value* value_of(kernel::BodyId id);
   llvm::Value* compute(kernel::BodyId id);
   llvm::Value* load(const kernel::BodyNode& node);
+  bool is_short_stride(const symbolic::Expr& stride, graph::DType dtype) const;
+  llvm::Value* load_strided(graph::DType dtype, llvm::Value* base, llvm::Value* first, int stride,
+                            llvm::Value* mask);
   llvm::Value* read_sum(size_t number);
   llvm::Value* read_row(size_t buffer);
   llvm::Value* operation(const kernel::BodyNode& node);
@@ -68,7 +109,8 @@ class NestEmitter {
   llvm::Value* symbol(const symbolic::Expr& expr);
   llvm::Value* index_at_first_lane(const symbolic::Expr& expr);
   llvm::Value* sum_position(const kernel::Accumulator& accumulator);
-  void prefetch_next_row(llvm::Value* pointer, const symbolic::Expr& position, graph::DType dtype);
+  void note_row_load(kernel::NodeId tensor, const symbolic::Expr& position);
+  void prefetch_next_row(llvm::Value* lane, const symbolic::Expr& extent);
 
   bool depends_on_lanes(kernel::BodyId id) const;
   bool depends_on_lanes(const symbolic::Expr& expr) const;
@@ -97,7 +139,17 @@ class NestEmitter {
   bool at_first_lane_ = false;              // index expressions mean the first lane
   llvm::Value* mask_ = nullptr;             // lanes inside of the loop; null: all
   std::optional<symbolic::Expr> row_axis_;  // of the row loop around
+  bool streaming_ = false;                  // stores of this version go past the caches
+  std::vector<size_t> aligned_roots_;       // whose whole vectors are aligned here
   int inner_loops_ = 0;                     // vector loops written for this row so far
+  int loops_of_row_ = 0;                    // that it has
+  /// What the first loop over a row loads, one row further on.
+  struct RowLoad {
+    kernel::NodeId tensor;
+    symbolic::Expr next;  // position
+    symbolic::Expr axis;  // that runs along the lanes
+  };
+  std::vector<RowLoad> row_loads_;
 };
 
 }  // namespace luminal::codegen

@@ -15,12 +15,12 @@ namespace luminal::codegen {
 
 /// The schedule bits that are not in the nest.
 struct NestKernelOptions {
-  int lanes = 0;              ///< 0: as many as fit a vector of the target; 1: scalar code
-  int unroll = 2;             ///< vectors per turn of an innermost loop
-  int64_t block = 4096;       ///< elements of one item where the innermost axis itself is dealt out
-  bool streaming = false;     ///< stores go past the caches: for results that nobody reads soon
-  bool prefetch_rows = true;  ///< ask for the next row while this one is worked on
-  bool round_each = false;    ///< round narrow floats after every op, as the interpreter does
+  int lanes = 0;                ///< 0: a vector of the narrowest elements; 1: scalar code
+  int unroll = 2;               ///< vectors per turn of an innermost loop
+  int64_t block = 4096;         ///< elements of one item, about
+  int64_t streaming_bytes = 0;  ///< results of this size (aligned to 64) go past the caches
+  bool prefetch_rows = true;    ///< ask for the next row while this one is worked on
+  bool round_each = false;      ///< round narrow floats after every op, as the interpreter does
   MathAccuracy accuracy = MathAccuracy::kFull;
 };
 

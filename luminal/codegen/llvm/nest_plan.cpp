@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "luminal/symbolic/node.h"
-
 namespace luminal::codegen {
 
 using graph::DType;
@@ -14,20 +12,6 @@ using kernel::LoopRole;
 using kernel::Statement;
 using kernel::StatementKind;
 using symbolic::Expr;
-
-Expr position_of(std::span<const Expr> index, const graph::Shape& shape) {
-  Expr position = 0;
-  for (size_t d = 0; d < index.size(); ++d) position = position * shape[d] + index[d];
-  return position;
-}
-
-std::optional<Stride> stride_along(const Expr& position, const Expr& axis) {
-  if (!position.depends_on(axis)) return Stride{0, position};
-  const auto linear = symbolic::split_linear(position, axis.node());
-  if (!linear || linear->coefficient.depends_on(axis) || linear->rest.depends_on(axis))
-    return std::nullopt;
-  return Stride{linear->coefficient, linear->rest};
-}
 
 DType stored_dtype(DType dtype) {
   if (graph::is_float(dtype) && graph::bits(dtype) < 32) return DType::kF32;
@@ -42,6 +26,30 @@ bool has_inner_loops(const Statement& loop) {
     return statement.kind == StatementKind::kLoop;
   });
 }
+
+namespace {
+
+/// Whether something below takes many instructions.
+bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> values) {
+  const std::vector<BodyId> below = arena.reachable(values);
+  return std::any_of(below.begin(), below.end(), [&](BodyId id) {
+    const BodyNode& node = arena[id];
+    if (node.kind != BodyKind::kOp || !graph::is_float(node.dtype)) return false;
+    switch (node.op) {
+      case graph::Op::kAdd:
+      case graph::Op::kMul:
+      case graph::Op::kDiv:
+      case graph::Op::kMax:
+      case graph::Op::kSelect:
+      case graph::Op::kCast:
+        return false;
+      default:
+        return true;
+    }
+  });
+}
+
+}  // namespace
 
 NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const CpuTarget& target,
                    const NestKernelOptions& options)
@@ -68,8 +76,10 @@ NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const C
   }
   collect(nest.body);
   std::sort(dims_.begin(), dims_.end());
-  lanes_ = choose_lanes();
+  choose_lanes();
+  choose_streaming();
   transposition_ = find_transposition();
+  choose_blocks();
   place_scratch();
 }
 
@@ -85,9 +95,9 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
     const BodyNode& node = arena_[id];
     if (node.kind != BodyKind::kLoad || !node.index_values.empty()) continue;
     const graph::TensorType& type = arena_.tensor(node.tensor);
-    if (graph::is_bool(type.dtype) || graph::bits(type.dtype) == 4) continue;
+    if (graph::bits(type.dtype) == 4) continue;
     bool safe = true;
-    for (size_t d = 0; d < node.exprs.size(); ++d)
+    for (size_t d = 0; d < node.exprs.size() && !is_alias(node.tensor); ++d)
       safe = safe && provably_ge(node.exprs[d], 0) && provably_less(node.exprs[d], type.shape[d]);
     const Expr position = position_of(node.exprs, type.shape);
     const auto along_last = stride_along(position, last);
@@ -97,11 +107,28 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
     for (size_t k = 0; k + 1 < loop->axes.size(); ++k) {
       const auto along = stride_along(position, loop->axes[k]);
       if (!along || !along->stride.is_constant(1) || (result && result->axis != k)) continue;
-      if (!result) result = Transposition{k, {}};
+      const int side = std::min(lanes_, target_.lanes(32));
+      if (!result) result = Transposition{k, side, side, false, {}};
+      const int line = target_.vector_bytes() * 8 / graph::bits(type.dtype);
+      result->run = std::max(result->run, line);
       result->loads.push_back(id);
     }
   }
+  int ops = 0;
+  for (const BodyId id : arena_.reachable(values)) ops += arena_[id].kind == BodyKind::kOp ? 1 : 0;
+  if (result) result->rows_in_loop = ops > 2 || contains_costly_op(arena_, values);
   return result;
+}
+
+/// Masks of narrow elements need instructions of their own, and squares that are always whole no
+/// masks.
+bool NestPlan::masks_squares() const {
+  const Statement& loop = *parallel_loop();
+  const bool divides =
+      divisible_by(loop.axes.back().axis_extent(), lanes_) &&
+      divisible_by(loop.axes[transposition_->axis].axis_extent(), transposition_->run);
+  return !divides && target_.has(runtime::CpuFeature::kAvx512bw) &&
+         target_.has(runtime::CpuFeature::kAvx512vl);
 }
 
 void NestPlan::note(const Expr& expr) {
@@ -141,15 +168,89 @@ void NestPlan::values_in(const std::vector<Statement>& block, std::vector<BodyId
   }
 }
 
-int NestPlan::choose_lanes() const {
+/// Vectors are filled by the narrowest elements in memory; wider values then take several registers
+/// each, four at most.
+void NestPlan::choose_lanes() {
+  constexpr int kMostRegisters = 4;
+  int narrowest = 64;
+  int widest = 8;
+  const auto touch = [&](DType dtype) {
+    narrowest = std::min(narrowest, std::max(8, graph::bits(dtype)));
+  };
+  for (const BodyId id : bodies_) {
+    const BodyNode& node = arena_[id];
+    if (!graph::is_bool(node.dtype))
+      widest = std::max(widest, graph::bits(stored_dtype(node.dtype)));
+    if (node.kind == BodyKind::kLoad) touch(arena_.tensor(node.tensor).dtype);
+    // Positions of gathers are wide themselves.
+    if (!node.index_values.empty()) widest = 64;
+  }
+  for (const kernel::NodeId output : outputs_) touch(arena_.tensor(output).dtype);
+  const int vector = target_.vector_bytes() * 8;
+  lanes_ = std::min(vector / narrowest, kMostRegisters * vector / widest);
+  if (const Statement* loop = parallel_loop(); loop != nullptr && !has_inner_loops(*loop))
+    if (const auto extent = loop->axes.back().axis_extent().constant_value())
+      while (lanes_ > vector / widest && lanes_ / 2 >= *extent) lanes_ /= 2;
+  if (options_.lanes > 0) lanes_ = options_.lanes;
   // Elements of half a byte share their bytes: one at a time, and one thread.
   for (const kernel::NodeId output : outputs_)
-    if (graph::bits(arena_.tensor(output).dtype) == 4) return 1;
-  if (options_.lanes > 0) return options_.lanes;
-  bool only_wide = !bodies_.empty();
-  for (const BodyId id : bodies_)
-    if (graph::bits(arena_[id].dtype) < 64) only_wide = false;
-  return target_.lanes(only_wide ? 64 : 32);
+    if (graph::bits(arena_.tensor(output).dtype) == 4) lanes_ = 1;
+  unroll_ = std::max(1, options_.unroll / std::max(1, lanes_ * widest / vector));
+}
+
+void NestPlan::choose_streaming() {
+  result_bytes_ = 0;
+  for (const kernel::NodeId output : outputs_) {
+    Expr bytes = std::max(1, graph::bits(arena_.tensor(output).dtype) / 8);
+    for (const Expr& extent : arena_.tensor(output).shape) bytes = bytes * extent;
+    result_bytes_ = max(result_bytes_, bytes);
+  }
+  if (options_.streaming_bytes <= 0) return;
+  if (provably_ge(result_bytes_, options_.streaming_bytes))
+    streaming_ = Streaming::kAlways;
+  else if (!provably_less(result_bytes_, options_.streaming_bytes))
+    streaming_ = Streaming::kBySize;
+}
+
+/// How many elements the loops inside of a loop visit.
+Expr NestPlan::work_inside(const Statement& loop) const {
+  Expr work = 0;
+  for (const Statement& statement : loop.body) {
+    if (statement.kind != StatementKind::kLoop) continue;
+    Expr visited = work_inside(statement);
+    for (const Expr& axis : statement.axes) visited = visited * axis.axis_extent();
+    work = work + visited;
+  }
+  return work.is_constant(0) ? Expr(1) : work;
+}
+
+/// Items are large enough to be worth dealing out and small enough to be many.
+void NestPlan::choose_blocks() {
+  const Statement* loop = parallel_loop();
+  if (loop == nullptr) return;
+  blocks_.assign(loop->axes.size(), Expr(1));
+  const int64_t unit = int64_t{lanes_} * unroll();
+  const auto rounded = [&](int64_t wanted) { return (wanted + unit - 1) / unit * unit; };
+  if (transposition_) {
+    blocks_.back() = int64_t{lanes_} * kTransposedVectors;
+    blocks_[transposition_->axis] = kTransposedRows;
+    return;
+  }
+  if (is_interchanged(*loop)) {
+    blocks_.back() = rounded(kInterchangedBlock);
+    return;
+  }
+  Expr inner = work_inside(*loop);
+  size_t next = loop->axes.size();
+  if (is_vectorised(*loop)) {
+    --next;
+    blocks_[next] = rounded(has_inner_loops(*loop) ? unit : options_.block);
+    inner = inner * (has_inner_loops(*loop) ? Expr(unit) : loop->axes[next].axis_extent());
+  }
+  while (next-- > 0 && !provably_ge(inner, options_.block)) {
+    blocks_[next] = max(Expr(1), floor_div(options_.block, max(Expr(1), inner)));
+    inner = inner * loop->axes[next].axis_extent();
+  }
 }
 
 void NestPlan::place_scratch() {
@@ -188,18 +289,10 @@ bool NestPlan::is_interchanged(const Statement& loop) const {
   return loops == 1 && &loop == parallel_loop();
 }
 
-int NestPlan::contiguous_loads(const Statement& loop, const Expr& axis) const {
+int NestPlan::contiguous_loads_in(const Statement& loop, const Expr& axis) const {
   std::vector<BodyId> values;
   values_in(loop.body, values);
-  int count = 0;
-  for (const BodyId id : arena_.reachable(values)) {
-    const BodyNode& node = arena_[id];
-    if (node.kind != BodyKind::kLoad || !kernel::contains(node.free, axis)) continue;
-    const auto stride =
-        stride_along(position_of(node.exprs, arena_.tensor(node.tensor).shape), axis);
-    if (stride && stride->stride.is_constant(1)) ++count;
-  }
-  return count;
+  return contiguous_loads(arena_, values, axis);
 }
 
 int NestPlan::score_of_inner_loops(const Statement& loop) const {
@@ -208,7 +301,7 @@ int NestPlan::score_of_inner_loops(const Statement& loop) const {
     if (statement.kind != StatementKind::kLoop) continue;
     const Expr& axis = statement.axes.back();
     const auto extent = axis.axis_extent().constant_value();
-    if (!extent || *extent >= 4) score += contiguous_loads(statement, axis);
+    if (!extent || *extent >= 4) score += contiguous_loads_in(statement, axis);
     score += score_of_inner_loops(statement);
   }
   return score;
@@ -226,7 +319,7 @@ bool NestPlan::is_vectorised(const Statement& loop) const {
   if (extent && *extent < 4) return false;
   // Both directions are possible; memory decides, and outputs that do not wait for each other win
   // a draw of nothing.
-  return contiguous_loads(loop, axis) > score_of_inner_loops(loop);
+  return contiguous_loads_in(loop, axis) > score_of_inner_loops(loop);
 }
 
 const Statement* NestPlan::parallel_loop() const {
@@ -238,28 +331,11 @@ const Statement* NestPlan::parallel_loop() const {
   return &last;
 }
 
-std::optional<int64_t> NestPlan::block() const {
-  const Statement* loop = parallel_loop();
-  if (loop == nullptr || !is_vectorised(*loop)) return std::nullopt;
-  const int64_t unit = int64_t{lanes_} * unroll();
-  const int64_t wanted = is_interchanged(*loop)   ? kInterchangedBlock
-                         : has_inner_loops(*loop) ? unit
-                                                  : options_.block;
-  return (wanted + unit - 1) / unit * unit;
-}
-
 Expr NestPlan::items() const {
   const Statement* loop = parallel_loop();
-  if (loop == nullptr) return 1;
   Expr result = 1;
-  for (size_t k = 0; k < loop->axes.size(); ++k) {
-    const Expr extent = loop->axes[k].axis_extent();
-    const bool last = k + 1 == loop->axes.size();
-    if (transposition_ && k == transposition_->axis)
-      result = result * ceil_div(extent, kTransposedRows);
-    else
-      result = result * (last && block() ? ceil_div(extent, *block()) : extent);
-  }
+  for (size_t k = 0; loop != nullptr && k < loop->axes.size(); ++k)
+    result = result * ceil_div(loop->axes[k].axis_extent(), blocks_[k]);
   return result;
 }
 
@@ -286,7 +362,7 @@ std::string NestPlan::key() const {
   std::string text = fmt::format(
       "nest lanes {} unroll {} block {} streaming {} prefetch {} round {} "
       "accuracy {}\n",
-      lanes_, unroll(), options_.block, options_.streaming, options_.prefetch_rows,
+      lanes_, unroll(), options_.block, options_.streaming_bytes, options_.prefetch_rows,
       options_.round_each, static_cast<int>(options_.accuracy));
   const auto write_exprs = [&](std::span<const Expr> exprs) {
     for (const Expr& expr : exprs) {
@@ -296,7 +372,7 @@ std::string NestPlan::key() const {
   };
   const auto write_tensor = [&](kernel::NodeId id) {
     const graph::TensorType& type = arena_.tensor(id);
-    text += fmt::format(" {}", type.dtype);
+    text += fmt::format(" {}{}", type.dtype, is_alias(id) ? " in range" : "");
     for (const Expr& extent : type.shape) text += fmt::format(" [{}]", extent);
   };
   for (const BodyId id : bodies_) {

@@ -7,27 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/codegen/llvm/nest_kernel.h"
+#include "luminal/codegen/llvm/nest_split.h"
 
 namespace luminal::codegen {
-
-/// The row-major position of an index in a tensor of this shape.
-symbolic::Expr position_of(std::span<const symbolic::Expr> index, const graph::Shape& shape);
-
-/// position = rest + stride * axis, where neither depends on the axis.
-struct Stride {
-  symbolic::Expr stride;
-  symbolic::Expr rest;
-};
-/// The stride along an axis; nothing if the position is not linear in it.
-std::optional<Stride> stride_along(const symbolic::Expr& position, const symbolic::Expr& axis);
 
 /// Elements of a block whose sums are kept in scratch: some pages of the nearest cache.
 inline constexpr int64_t kInterchangedBlock = 2048;
 
-/// One item of a transposing loop: elements of the last axis, and of the one that loads run along.
-inline constexpr int64_t kTransposedColumns = 16;
+/// One item of a transposing loop: vectors of the last axis, and elements of the axis that loads
+/// run along.
+inline constexpr int64_t kTransposedVectors = 4;
 inline constexpr int64_t kTransposedRows = 4096;
+
+/// When stores go past the caches.
+enum class Streaming : uint8_t { kNever, kAlways, kBySize };
 
 /// How a value is kept in scratch: narrow floats as f32.
 graph::DType stored_dtype(graph::DType dtype);
@@ -45,7 +40,11 @@ class NestPlan {
   const std::vector<kernel::NodeId>& outputs() const { return outputs_; }
   const std::vector<std::string>& dims() const { return dims_; }
   int lanes() const { return lanes_; }
-  int unroll() const { return lanes_ == 1 ? 1 : options_.unroll; }
+  /// Vectors per turn of an innermost loop.
+  int unroll() const { return lanes_ == 1 ? 1 : unroll_; }
+  Streaming streaming() const { return streaming_; }
+  /// The bytes of the largest result.
+  const symbolic::Expr& result_bytes() const { return result_bytes_; }
 
   /// Byte offsets into the scratch.
   const symbolic::Expr& row_offset(size_t buffer) const { return row_offsets_[buffer]; }
@@ -66,15 +65,20 @@ class NestPlan {
   /// Loads of the parallel loop that run along another of its axes than the last one, and that
   /// axis: squares of them are transposed in registers.
   struct Transposition {
-    size_t axis;  ///< which of the loop's axes
+    size_t axis;        ///< which of the loop's axes
+    int side;           ///< elements along it in one square
+    int run;            ///< elements along it that are read at once: a line of the narrowest load
+    bool rows_in_loop;  ///< the body is written once for all rows of a square
     std::vector<kernel::BodyId> loads;
   };
   const std::optional<Transposition>& transposition() const { return transposition_; }
+  /// Whether squares at the borders are masked; else they are gathered.
+  bool masks_squares() const;
 
   /// The loop whose iterations are dealt out: the last of the body, if they are independent.
   const kernel::Statement* parallel_loop() const;
-  /// Elements of its last axis in one item, if that axis is vectorised; else nothing.
-  std::optional<int64_t> block() const;
+  /// How many positions of each of its axes are in one item.
+  const std::vector<symbolic::Expr>& blocks() const { return blocks_; }
   symbolic::Expr items() const;
 
   /// Everything the code depends on, as text.
@@ -84,9 +88,12 @@ class NestPlan {
   void collect(const std::vector<kernel::Statement>& block);
   void note(const symbolic::Expr& expr);
   void place_scratch();
-  int choose_lanes() const;
+  void choose_lanes();
+  void choose_streaming();
+  void choose_blocks();
+  symbolic::Expr work_inside(const kernel::Statement& loop) const;
   /// Loads inside of a loop that move by one element along an axis.
-  int contiguous_loads(const kernel::Statement& loop, const symbolic::Expr& axis) const;
+  int contiguous_loads_in(const kernel::Statement& loop, const symbolic::Expr& axis) const;
   void values_in(const std::vector<kernel::Statement>& block,
                  std::vector<kernel::BodyId>& values) const;
   int score_of_inner_loops(const kernel::Statement& loop) const;
@@ -103,6 +110,10 @@ class NestPlan {
   std::vector<kernel::NodeId> outputs_;
   std::vector<std::string> dims_;
   int lanes_ = 1;
+  int unroll_ = 1;
+  Streaming streaming_ = Streaming::kNever;
+  symbolic::Expr result_bytes_;
+  std::vector<symbolic::Expr> blocks_;
   std::vector<symbolic::Expr> row_offsets_;
   std::vector<symbolic::Expr> accumulator_offsets_;
   symbolic::Expr interchanged_offset_;

@@ -1,8 +1,9 @@
-#include "luminal/codegen/llvm/nest_emitter.h"
-#include "luminal/support/check.h"
-
 #include <algorithm>
 #include <limits>
+
+#include "luminal/codegen/llvm/fused_math.h"
+#include "luminal/codegen/llvm/nest_emitter.h"
+#include "luminal/support/check.h"
 
 namespace luminal::codegen {
 
@@ -76,6 +77,11 @@ Value* NestEmitter::compute(BodyId id) {
 }
 
 Value* NestEmitter::operation(const BodyNode& node) {
+  if (!options_.round_each) {
+    VectorMath math(builder_, OpCode::accuracy_for(node.dtype, options_.accuracy));
+    if (Value* fused = fused_operation(arena_, node, math, [&](BodyId id) { return value_of(id); }))
+      return fused;
+  }
   llvm::SmallVector<Value*, 3> operands;
   int lanes = 1;
   for (const BodyId child : node.children) {
@@ -128,7 +134,7 @@ Value* NestEmitter::load(const BodyNode& node) {
   const graph::TensorType& type = arena_.tensor(node.tensor);
   Value* base = buffers_.at(node.tensor);
   const Expr position = position_of(node.exprs, type.shape);
-  Value* inside = in_range(node.exprs, type.shape);
+  Value* inside = is_alias(node.tensor) ? nullptr : in_range(node.exprs, type.shape);
   if (!depends_on_lanes(position) && (inside == nullptr || !inside->getType()->isVectorTy()))
     return code_.load(type.dtype, base, index_.emit(position), 1, {.mask = inside});
   const int lanes = plan_.lanes();
@@ -141,21 +147,69 @@ Value* NestEmitter::load(const BodyNode& node) {
   if (stride && stride->stride.is_constant(1) && even && whole_bytes &&
       !depends_on_lanes(stride->rest)) {
     Value* first = index_at_first_lane(position);
-    if (mask == nullptr) prefetch_next_row(base, position, type.dtype);
+    if (mask == nullptr) note_row_load(node.tensor, position);
     return code_.load(type.dtype, base, first, lanes, {.mask = mask});
   }
+  if (stride && is_short_stride(stride->stride, type.dtype) && !depends_on_lanes(stride->rest))
+    return load_strided(type.dtype, base, index_at_first_lane(position),
+                        static_cast<int>(*stride->stride.constant_value()), mask);
   Value* positions = widened(index_.emit(position), lanes);
   return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_lanes());
 }
 
-/// In the second loop over a row its data is in the cache and memory would be idle.
-void NestEmitter::prefetch_next_row(Value* base, const Expr& position, DType dtype) {
-  if (!options_.prefetch_rows || !row_axis_ || inner_loops_ != 2) return;
+/// Whether whole lines and a shuffle are better than a gather.
+bool NestEmitter::is_short_stride(const Expr& stride, DType dtype) const {
+  const auto value = stride.constant_value();
+  return value && *value >= 2 && *value <= 4 && graph::bits(dtype) >= 8 &&
+         builder_.target().has(runtime::CpuFeature::kAvx512bw) &&
+         builder_.target().has(runtime::CpuFeature::kAvx512vl);
+}
+
+/// Every `stride`-th element from `first` on; nothing else is touched.
+Value* NestEmitter::load_strided(DType dtype, Value* base, Value* first, int stride, Value* mask) {
+  const int lanes = plan_.lanes();
+  const auto bits = static_cast<unsigned>(graph::bits(dtype));
+  llvm::SmallVector<int, 64> spread;
+  llvm::SmallVector<int, 64> chosen;
+  for (int lane = 0; lane < lanes * stride; ++lane)
+    spread.push_back(lane % stride == 0 ? lane / stride : lanes);
+  for (int lane = 0; lane < lanes; ++lane) chosen.push_back(lane * stride);
+  Value* used = mask != nullptr ? mask : all_lanes();
+  used = ir_.CreateShuffleVector(used, llvm::Constant::getNullValue(used->getType()), spread);
+  Value* at = builder_.offset(base, ir_.CreateMul(first, builder_.index(bits / 8)));
+  llvm::Type* type = VectorBuilder::vector(ir_.getIntNTy(bits), lanes * stride);
+  Value* loaded = builder_.load(type, at, {.mask = used});
+  return code_.from_bits(dtype, ir_.CreateShuffleVector(loaded, chosen));
+}
+
+/// A load of the first loop over a row: the next row will be asked for by the loops after it.
+void NestEmitter::note_row_load(kernel::NodeId tensor, const Expr& position) {
+  if (!options_.prefetch_rows || !row_axis_ || inner_loops_ != 1 || loops_of_row_ < 2) return;
   const auto stride = stride_along(position, *row_axis_);
   if (!stride || stride->stride.is_constant(0) || depends_on_lanes(stride->stride)) return;
-  Value* next = index_at_first_lane(position + stride->stride);
-  Value* bytes = ir_.CreateMul(next, builder_.index(std::max(1, graph::bits(dtype) / 8)));
-  builder_.prefetch(builder_.offset(base, bytes), 2);
+  const RowLoad load{tensor, position + stride->stride, *lane_axis_};
+  const auto same = [&](const RowLoad& other) {
+    return other.tensor == tensor && other.next == load.next;
+  };
+  if (std::none_of(row_loads_.begin(), row_loads_.end(), same)) row_loads_.push_back(load);
+}
+
+/// While this row is in the cache memory would be idle: each later loop asks for its share of the
+/// next row, so that reading goes on while results are written.
+void NestEmitter::prefetch_next_row(Value* lane, const Expr& extent) {
+  if (!row_axis_ || inner_loops_ < 2 || inner_loops_ > loops_of_row_) return;
+  const int64_t shares = loops_of_row_ - 1;
+  for (const RowLoad& load : row_loads_) {
+    if (load.axis.axis_extent() != extent) continue;
+    Value* share = ir_.CreateMul(index_.emit(extent), builder_.index(inner_loops_ - 2));
+    Value*& axis = axes_[load.axis.axis_id()];
+    Value* kept =
+        std::exchange(axis, ir_.CreateSDiv(ir_.CreateAdd(lane, share), builder_.index(shares)));
+    const int bytes = std::max(1, graph::bits(arena_.tensor(load.tensor).dtype) / 8);
+    Value* at = ir_.CreateMul(index_at_first_lane(load.next), builder_.index(bytes));
+    builder_.prefetch(builder_.offset(buffers_.at(load.tensor), at), 2);
+    axis = kept;
+  }
 }
 
 Value* NestEmitter::read_sum(size_t number) {

@@ -14,9 +14,21 @@ llvm::Constant* constant(Value* like, int64_t value) {
   return VectorBuilder::integer(like->getType(), value);
 }
 
+/// A product that is only added may go into a fused instruction.
+void allow_contraction(llvm::IRBuilder<>& ir) {
+  llvm::FastMathFlags flags = ir.getFastMathFlags();
+  flags.setAllowContract(true);
+  ir.setFastMathFlags(flags);
+}
+
 bool lacks_sign(DType dtype) { return graph::is_unsigned(dtype) || graph::is_bool(dtype); }
 
 }  // namespace
+
+MathAccuracy OpCode::accuracy_for(DType dtype, MathAccuracy wanted) {
+  const bool coarse = dtype == DType::kBF16 || graph::bits(dtype) == 8;
+  return coarse ? MathAccuracy::kBf16 : wanted;
+}
 
 Value* OpCode::elementwise(Op op, DType operand_dtype, DType dtype,
                            llvm::ArrayRef<Value*> operands) {
@@ -37,7 +49,10 @@ Value* OpCode::elementwise(Op op, DType operand_dtype, DType dtype,
   }
   if (!graph::is_float(dtype))
     return wrapped(dtype, integer_op(op, dtype, operands[0], operands[1]));
-  VectorMath math(builder_, options_.accuracy);
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(ir_);
+  if (!options_.round_each && (op == Op::kAdd || op == Op::kMul)) allow_contraction(ir_);
+  VectorMath math(builder_,
+                  options_.round_each ? options_.accuracy : accuracy_for(dtype, options_.accuracy));
   Value* result = operands.size() == 1 ? math.unary(op, operands[0])
                                        : math.binary(op, operands[0], operands[1]);
   return options_.round_each ? code_.round_to(dtype, result) : result;
@@ -141,8 +156,16 @@ Value* OpCode::shift(Op op, DType dtype, Value* value, Value* amount) {
 }
 
 Value* OpCode::combine(Op op, DType dtype, Value* a, Value* b) {
+  if (op == Op::kReduceMax && graph::is_float(dtype)) {
+    // NaN stays, but which zero it is does not matter: half the instructions of a true maximum. An
+    // unordered comparison gives b.
+    Value* most = ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
+    return ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, most);
+  }
   if (op == Op::kReduceMax) return larger(dtype, a, b);
   const bool sum = op == Op::kSum;
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(ir_);
+  if (!options_.round_each) allow_contraction(ir_);
   if (graph::is_float(dtype)) return sum ? ir_.CreateFAdd(a, b) : ir_.CreateFMul(a, b);
   return sum ? ir_.CreateAdd(a, b) : ir_.CreateMul(a, b);
 }

@@ -1,6 +1,7 @@
 // The elementwise primitives of graph/ops.h as vector code, for every dtype, on values in register
 // form (elements.h). Results are the interpreter's; narrow floats are computed in f32 and rounded
-// only if asked, since a kernel may keep more precision than the graph says.
+// only if asked, since a kernel may keep more precision than the graph says; then products that are
+// added are not rounded in between either.
 #pragma once
 
 #include "luminal/codegen/llvm/elements.h"
@@ -18,6 +19,9 @@ class OpCode {
   };
   OpCode(VectorBuilder& builder, Options options)
       : builder_(builder), ir_(builder.ir()), code_(builder), options_(options) {}
+
+  /// How good a function must be whose result the graph rounds to this dtype.
+  static MathAccuracy accuracy_for(graph::DType dtype, MathAccuracy wanted);
 
   /// op(operands), all of the same number of lanes. `operand_dtype` is what is compared, chosen or
   /// converted.

@@ -270,16 +270,37 @@ Value* VectorBuilder::maximum(Value* a, Value* b) {
   return call_intrinsic(llvm::Intrinsic::maximum, {a->getType()}, {a, b});
 }
 
+Value* VectorBuilder::part(Value* value, int first, int lanes) {
+  if (lanes == lanes_of(value)) return value;
+  llvm::SmallVector<int, 64> chosen;
+  for (int lane = 0; lane < lanes; ++lane) chosen.push_back(first + lane);
+  return ir_.CreateShuffleVector(value, chosen);
+}
+
+Value* VectorBuilder::join(llvm::ArrayRef<Value*> parts) {
+  if (parts.size() == 1) return parts[0];
+  // Halves first: two vectors of one type make one of twice the lanes.
+  const size_t half = parts.size() / 2;
+  LUMINAL_CHECK(half * 2 == parts.size(), "{} parts", parts.size());
+  Value* low = join(parts.take_front(half));
+  Value* high = join(parts.drop_front(half));
+  llvm::SmallVector<int, 64> all;
+  for (int lane = 0; lane < 2 * lanes_of(low); ++lane) all.push_back(lane);
+  return ir_.CreateShuffleVector(low, high, all);
+}
+
 /// By exchanging ever smaller blocks.
 void VectorBuilder::transpose(llvm::SmallVectorImpl<Value*>& rows) {
   const int size = static_cast<int>(rows.size());
+  const int lanes = lanes_of(rows[0]);
+  LUMINAL_CHECK(lanes % size == 0, "{} vectors of {} lanes are no squares", size, lanes);
   for (int step = size / 2; step > 0; step /= 2) {
-    llvm::SmallVector<int, 16> upper;
-    llvm::SmallVector<int, 16> lower;
-    for (int lane = 0; lane < size; ++lane) {
+    llvm::SmallVector<int, 64> upper;
+    llvm::SmallVector<int, 64> lower;
+    for (int lane = 0; lane < lanes; ++lane) {
       const bool second = (lane & step) != 0;
-      upper.push_back(second ? size + lane - step : lane);
-      lower.push_back(second ? size + lane : lane + step);
+      upper.push_back(second ? lanes + lane - step : lane);
+      lower.push_back(second ? lanes + lane : lane + step);
     }
     for (int i = 0; i < size; ++i) {
       if ((i & step) != 0) continue;

@@ -118,7 +118,12 @@ class VectorBuilder {
   llvm::Value* horizontal_max(llvm::Value* value);
   /// Larger of two; NaN if either is, and 0 over -0.
   llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
-  /// A square of as many vectors as they have lanes (a power of two), transposed in place.
+  /// `lanes` lanes from `first` on.
+  llvm::Value* part(llvm::Value* value, int first, int lanes);
+  /// Vectors of one type side by side; their number is a power of two.
+  llvm::Value* join(llvm::ArrayRef<llvm::Value*> parts);
+  /// A square of vectors, transposed in place; longer ones hold several squares side by side. Their
+  /// number is a power of two.
   void transpose(llvm::SmallVectorImpl<llvm::Value*>& rows);
   llvm::Value* call_intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
                               llvm::ArrayRef<llvm::Value*> arguments);

@@ -41,6 +41,12 @@ constexpr std::array kErfSmall{1.12837911,    -0.37612626,     0.112835817,  -0.
 constexpr std::array kErfLarge{0.000283773261, -1.62970042,     -0.913405716,
                                -0.156582683,   0.0364933833,    -0.00612489972,
                                0.000653704396, -3.40283077e-05, 1.89566663e-07};
+// log2(erfc(x)) / x for 0 <= x <= 4.05, for the absolute error of erfc: 2^-28.
+constexpr std::array kErfc{-1.627907267,    -0.9184429013,    -0.1483079054,
+                           0.02772445814,   8.483540431e-5,   -0.002274813807,
+                           0.0008482492772, -0.0001529684589, 1.160526584e-5};
+// (sin(x) - x) / x^3 in x^2 for |x| <= pi/2: 2^-19.
+constexpr std::array kSinBf16{-0.1666585303, 0.008314272193, -0.0001854215471};
 // (atan(x) - x) / x^3 in x^2 for |x| <= 1.
 constexpr std::array kAtan{-0.333333284,   0.199996918,  -0.1428013,    0.110602416,
                            -0.0881884247,  0.0675956756, -0.0449464843, 0.0227604471,
@@ -107,9 +113,16 @@ Value* VectorMath::nearest(Value* x, Value** as_integer) {
 /// x * 2^n for x near 1 and |n| below 300, n an integral float, in one rounding.
 Value* VectorMath::scale_by_power(Value* x, Value* exponent) {
   if (has_scalef(x)) {
-    return builder_.call_intrinsic(
-        llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-        {x, exponent, number(x, 0), ir_.getInt16(0xffff), ir_.getInt32(4)});
+    constexpr int kLanes = 16;
+    Carried parts;
+    for (int first = 0; first < VectorBuilder::lanes_of(x); first += kLanes) {
+      Value* part = builder_.part(x, first, kLanes);
+      parts.push_back(
+          builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                  {part, builder_.part(exponent, first, kLanes), number(part, 0),
+                                   ir_.getInt16(0xffff), ir_.getInt32(4)}));
+    }
+    return builder_.join(parts);
   }
   // In two steps, because 2^n itself may be no f32: the first is exact.
   Value* n = nullptr;
@@ -124,7 +137,8 @@ Value* VectorMath::scale_by_power(Value* x, Value* exponent) {
 }
 
 bool VectorMath::has_scalef(Value* x) const {
-  return VectorBuilder::lanes_of(x) == 16 && builder_.target().has(runtime::CpuFeature::kAvx512f);
+  return VectorBuilder::lanes_of(x) % 16 == 0 &&
+         builder_.target().has(runtime::CpuFeature::kAvx512f);
 }
 
 Value* VectorMath::exp2_of(Value* x) {
@@ -156,6 +170,11 @@ Value* VectorMath::exp(Value* x) {
   r = builder_.mul_add(n, number(x, -kLn2Low), r);
   Value* p = accuracy_ == MathAccuracy::kFull ? polynomial(r, kExp) : polynomial(r, kExpBf16);
   return scale_by_power(p, n);
+}
+
+Value* VectorMath::exp_of_difference(Value* x) {
+  if (calls_library(x)) return library("exp", {x});
+  return exp2_of(ir_.CreateFMul(x, number(x, std::numbers::log2e)));
 }
 
 Value* VectorMath::logarithm(Value* x, bool base_two) {
@@ -219,7 +238,9 @@ Value* VectorMath::sine(Value* x, bool cosine) {
   r = builder_.mul_add(n, number(x, -kPi2), r);
   r = builder_.mul_add(n, number(x, -kPi3), r);
   Value* square = ir_.CreateFMul(r, r);
-  Value* result = builder_.mul_add(ir_.CreateFMul(r, square), polynomial(square, kSin), r);
+  Value* p =
+      accuracy_ == MathAccuracy::kFull ? polynomial(square, kSin) : polynomial(square, kSinBf16);
+  Value* result = builder_.mul_add(ir_.CreateFMul(r, square), p, r);
   // sin(x - n*pi) = (-1)^n sin(x); for the cosine the half turn adds another sign.
   if (cosine) integer = ir_.CreateAdd(integer, VectorBuilder::integer(integer->getType(), 1));
   Value* sign = ir_.CreateShl(integer, VectorBuilder::integer(integer->getType(), 31));
@@ -247,13 +268,33 @@ Value* VectorMath::tanh(Value* x) {
   if (calls_library(x)) return library("tanh", {x});
   Value* magnitude = absolute(x);
   Value* square = ir_.CreateFMul(x, x);
-  Value* small =
-      builder_.mul_add(ir_.CreateFMul(magnitude, square), polynomial(square, kTanh), magnitude);
+  // Near 0 two terms do for few bits.
+  const bool full = accuracy_ == MathAccuracy::kFull;
+  Value* p = full ? polynomial(square, kTanh) : number(x, -1.0 / 3);
+  Value* small = builder_.mul_add(ir_.CreateFMul(magnitude, square), p, magnitude);
   Value* power = exp2_of(ir_.CreateFMul(magnitude, number(x, 2 * std::numbers::log2e)));
   Value* large = ir_.CreateFSub(number(x, 1),
                                 ir_.CreateFDiv(number(x, 2), ir_.CreateFAdd(power, number(x, 1))));
-  Value* result = ir_.CreateSelect(ir_.CreateFCmpOLT(magnitude, number(x, 0.625)), small, large);
+  Value* result =
+      ir_.CreateSelect(ir_.CreateFCmpOLT(magnitude, number(x, full ? 0.625 : 0.125)), small, large);
   return with_sign_of(result, x);
+}
+
+Value* VectorMath::one_plus_tanh(Value* x, double factor) {
+  if (calls_library(x))
+    return ir_.CreateFAdd(library("tanh", {ir_.CreateFMul(x, number(x, factor))}), number(x, 1));
+  Value* power = exp2_of(ir_.CreateFMul(x, number(x, -2 * std::numbers::log2e * factor)));
+  return ir_.CreateFDiv(number(x, 2), ir_.CreateFAdd(power, number(x, 1)));
+}
+
+Value* VectorMath::one_plus_erf(Value* x) {
+  if (calls_library(x)) return ir_.CreateFAdd(library("erf", {x}), number(x, 1));
+  Value* magnitude = absolute(x);
+  Value* rest = exp2_of(ir_.CreateFMul(magnitude, polynomial(magnitude, kErfc)));
+  // Past the end of the polynomial nothing is left; NaN is not past it.
+  rest = ir_.CreateSelect(ir_.CreateFCmpOGT(magnitude, number(x, 4)), number(x, 0), rest);
+  return ir_.CreateSelect(ir_.CreateFCmpOLT(x, number(x, 0)), rest,
+                          ir_.CreateFSub(number(x, 2), rest));
 }
 
 Value* VectorMath::erf(Value* x) {

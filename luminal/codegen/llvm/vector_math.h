@@ -12,10 +12,10 @@
 
 namespace luminal::codegen {
 
-/// How good exp and exp2 must be, here and inside of others.
+/// How good results must be.
 enum class MathAccuracy {
   kFull,  ///< the bounds below
-  kBf16,  ///< relative error 2^-18: for results that are rounded to bf16
+  kBf16,  ///< relative error 2^-12 or less: for results that are rounded to bf16
 };
 
 /// Functions of one f32 or f64 vector (or scalar). Bounds in ulp, for f32 with fma.
@@ -28,6 +28,9 @@ class VectorMath {
   llvm::Value* exp2(llvm::Value* x);
   /// e^x: 1 ulp.
   llvm::Value* exp(llvm::Value* x);
+  /// e^x for x that is near 0 or whose power does not matter: the error grows with |x|, to 62 ulp
+  /// at 80.
+  llvm::Value* exp_of_difference(llvm::Value* x);
   /// Logarithm to base 2: 2 ulp.
   llvm::Value* log2(llvm::Value* x);
   /// Natural logarithm: 2 ulp.
@@ -39,6 +42,10 @@ class VectorMath {
   llvm::Value* tanh(llvm::Value* x);
   /// 2.5 ulp.
   llvm::Value* erf(llvm::Value* x);
+  /// 1 + tanh(factor * x): 1e-7 absolutely and, where the sum is small, 1e-6 relatively.
+  llvm::Value* one_plus_tanh(llvm::Value* x, double factor);
+  /// 1 + erf(x): 2e-7 absolutely; 0 below -4.
+  llvm::Value* one_plus_erf(llvm::Value* x);
   /// 2 ulp.
   llvm::Value* atan(llvm::Value* x);
   /// x^y as IEEE pow: 1 ulp; bases that are not positive and finite call the library.

@@ -194,6 +194,62 @@ TEST(VectorMath, LowAccuracyIsGoodForBf16) {
   }
 }
 
+/// 1 + f(x) of the values, on as many lanes as the widest vectors have, and on twice as many.
+std::vector<float> gates(const std::vector<float>& values, bool tanh, int lanes) {
+  const TestKernel kernel(host_target(), [&](VectorBuilder& builder, const EntryArguments& entry) {
+    builder.loop(entry.begin, entry.end, builder.index(lanes), [&](llvm::Value* at) {
+      llvm::Value* bytes = builder.ir().CreateMul(at, builder.index(4));
+      llvm::Type* type = VectorBuilder::vector(builder.f32(), lanes);
+      llvm::Value* x = builder.load(type, builder.offset(builder.buffer(entry, 0), bytes));
+      VectorMath math(builder);
+      builder.store(tanh ? math.one_plus_tanh(x, 0.5) : math.one_plus_erf(x),
+                    builder.offset(builder.buffer(entry, 1), bytes));
+    });
+  });
+  std::vector<float> results(values.size());
+  kernel({const_cast<float*>(values.data()), results.data()}, {}, 0,
+         static_cast<int64_t>(values.size()));
+  return results;
+}
+
+TEST(VectorMath, GatesOfGeluAreNearTheirSums) {
+  std::vector<float> values{
+      0.0F, -0.0F, 1e30F, -1e30F, static_cast<float>(kInfinity), static_cast<float>(-kInfinity)};
+  for (float x = -30; x < 30; x += 0.00073F) values.push_back(x);
+  while (values.size() % 32 != 0) values.push_back(1);
+  for (const int lanes : {host_target().lanes(32), 2 * host_target().lanes(32)})
+    for (const bool tanh : {false, true}) {
+      const std::vector<float> results = gates(values, tanh, lanes);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double x = values[i];
+        const double exact = tanh ? 2 / (1 + std::exp(-x)) : std::erfc(-x);
+        ASSERT_NEAR(results[i], exact, 2.5e-7) << x;
+        if (tanh && x > -80) {
+          ASSERT_NEAR(results[i] / exact, 1, 3e-6) << x;
+        }
+      }
+      EXPECT_EQ(results[5], 0.0F);
+      std::vector<float> nans(32, std::nanf(""));
+      EXPECT_TRUE(std::isnan(gates(nans, tanh, lanes)[0]));
+    }
+}
+
+TEST(VectorMath, LowAccuracyOfOtherFunctionsIsGoodForBf16) {
+  std::vector<float> values;
+  for (float x = -20; x < 20; x += 0.00173F) values.push_back(x);
+  while (values.size() % 16 != 0) values.push_back(1);
+  for (const Op op : {Op::kTanh, Op::kSin}) {
+    const TestKernel kernel = unary_kernel(host_target(), op, false, 16, MathAccuracy::kBf16);
+    std::vector<float> results(values.size());
+    kernel({values.data(), results.data()}, {}, 0, static_cast<int64_t>(values.size()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double exact =
+          op == Op::kTanh ? std::tanh(double{values[i]}) : std::sin(double{values[i]});
+      ASSERT_NEAR(results[i], exact, 0x1p-12 * std::abs(exact) + 1e-7) << values[i];
+    }
+  }
+}
+
 TEST(VectorMath, F64HasTheBitsOfTheLibrary) {
   std::vector<double> values{0.0,        -0.0,         1e300, -1e300, 0.1, -2.5, 1e-310, kInfinity,
                              -kInfinity, std::nan(""), 3.5,   709.0,  0.7, 1.0,  -1.0,   1e6};

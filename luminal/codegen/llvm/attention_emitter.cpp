@@ -1,0 +1,366 @@
+#include <limits>
+
+#include "luminal/codegen/llvm/attention_blocks.h"
+#include "luminal/codegen/llvm/gemm_tile.h"
+
+namespace luminal::codegen {
+namespace {
+
+using graph::DType;
+using kernel::BodyId;
+using llvm::Value;
+using symbolic::Expr;
+
+class AttentionEmitter : AttentionBlocks {
+ public:
+  AttentionEmitter(VectorBuilder& builder, const AttentionCode& code)
+      : AttentionBlocks(builder, code), at_(code.scratch()) {}
+
+  void emit() {
+    const EntryArguments entry = begin("attention");
+    scratch_ = entry.scratch;
+    emit_tiles();
+    Value* queries = body_.index(code_.queries());
+    Value* blocks = body_.index(code_.query_blocks());
+    builder_.loop(entry.begin, entry.end, builder_.index(1), [&](Value* item) {
+      const BodyCode::Scope scope(body_);
+      body_.set_axes(plan_.rows, ir_.CreateSDiv(item, blocks));
+      first_query_ = ir_.CreateMul(ir_.CreateSRem(item, blocks), number(schedule_.query_block));
+      query_count_ = least(number(schedule_.query_block), ir_.CreateSub(queries, first_query_));
+      emit_item();
+    });
+    ir_.CreateRetVoid();
+  }
+
+ private:
+  Value* place(int64_t part, Value* bytes) {
+    return builder_.offset(builder_.offset(scratch_, part), bytes);
+  }
+  /// One of the arrays of a value per query, from query `first` of the block on.
+  Value* per_query(int64_t part, Value* first) { return place(part, scaled(first, 4)); }
+
+  void emit_tiles() {
+    GemmSpec scores;
+    scores.a = schedule_.dot_bf16 ? DType::kBF16 : plan_.keys.stored;
+    scores.b = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
+    scores.mode = schedule_.dot_bf16 ? GemmMode::kDotBf16 : GemmMode::kFma;
+    scores.b_source = GemmB::kPrepacked;
+    scores.mr = schedule_.tile_rows;
+    scores.nr = schedule_.tile_columns;
+    score_tile_ = tile(scores);
+    GemmSpec values = scores;
+    values.a = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
+    values.b_source = schedule_.pack_values ? GemmB::kPrepacked : GemmB::kInPlace;
+    values.kc = schedule_.key_block;  // sums go on from block to block
+    value_tile_ = tile(values);
+  }
+
+  llvm::Function* tile(const GemmSpec& spec) {
+    return GemmTile(builder_, spec, spec.mr, spec.nr / lanes_, false).emit();
+  }
+
+  /// A block of queries and all of their keys.
+  void emit_item() {
+    pack_queries();
+    reset();
+    const std::pair<Value*, Value*> keys = key_range();
+    builder_.loop(keys.first, keys.second, number(schedule_.key_block), [&](Value* key) {
+      const BodyCode::Scope scope(body_);
+      Value* count = least(number(schedule_.key_block), ir_.CreateSub(keys.second, key));
+      multiply_keys(key, count);
+      weigh(key, count);
+      rescale();
+      if (schedule_.pack_values) pack_values(key, count);
+      multiply_values(key, count);
+    });
+    finish();
+  }
+
+  /// The queries of the block, [queries/columns][inner][columns].
+  void pack_queries() {
+    const int64_t columns = schedule_.tile_columns;
+    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
+    const int64_t units = (code_.inner() + group - 1) / group;
+    builder_.loop(number(0), query_count_, number(lanes_), [&](Value* query) {
+      builder_.loop(number(0), number(units), number(1), [&](Value* unit) {
+        Value* value = nullptr;
+        for (int64_t g = 0; g < group; ++g) {
+          const BodyCode::Scope scope(body_);
+          Value* inner = ir_.CreateAdd(scaled(unit, group), number(g));
+          Value* element = query_value(query, least(inner, number(code_.inner() - 1)));
+          if (group == 1) {
+            value = element;
+            continue;
+          }
+          Value* bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, element), integers());
+          bits = ir_.CreateShl(bits, VectorBuilder::integer(integers(), 16 * g));
+          Value* exists = ir_.CreateICmpSLT(inner, number(code_.inner()));
+          bits = ir_.CreateSelect(exists, bits, llvm::Constant::getNullValue(integers()));
+          value = value == nullptr ? bits : ir_.CreateOr(value, bits);
+        }
+        Value* panel = ir_.CreateSDiv(query, number(columns));
+        Value* row = ir_.CreateAdd(scaled(panel, units), unit);
+        Value* at = ir_.CreateAdd(scaled(row, columns), ir_.CreateSRem(query, number(columns)));
+        builder_.store(value, place(at_.queries, scaled(at, 4)));
+      });
+    });
+    body_.gather_up();
+  }
+
+  Value* query_value(Value* query, Value* inner) {
+    spread_queries(query);
+    body_.set_axis(plan_.inner, inner);
+    Value* value = body_.wide_value(plan_.queries);
+    return body_.elements().cast((*code_.arena)[plan_.queries].dtype, DType::kF32, value);
+  }
+
+  void spread_queries(Value* query) {
+    body_.spread(plan_.query, ir_.CreateAdd(first_query_, query), lanes_,
+                 builder_.lanes_below(ir_.CreateSub(query_count_, query), lanes_));
+  }
+
+  void reset() {
+    const double infinity = std::numeric_limits<double>::infinity();
+    builder_.loop(number(0), number(schedule_.query_block), number(lanes_), [&](Value* query) {
+      builder_.store(constant(-infinity), per_query(at_.maxima, query));
+      builder_.store(constant(0), per_query(at_.totals, query));
+    });
+    builder_.loop(number(0), number(schedule_.query_block * code_.padded_depth()), number(lanes_),
+                  [&](Value* i) { builder_.store(constant(0), place(at_.results, scaled(i, 4))); });
+  }
+
+  // Both products.
+
+  /// Where the scores of a panel of queries begin.
+  Value* panel_place(int64_t part, Value* panel, int64_t rows, int64_t row_bytes) {
+    return place(part, scaled(panel, rows * row_bytes));
+  }
+  int64_t score_rows() const { return schedule_.key_block + schedule_.tile_rows; }
+  int64_t row_bytes() const { return int64_t{schedule_.tile_columns} * 4; }
+
+  void multiply_keys(Value* key, Value* count) {
+    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
+    const int64_t units = code_.inner() / group;
+    const int64_t packed_units = (code_.inner() + group - 1) / group;
+    Value* keys = operand_place(plan_.keys, key, plan_.inner);
+    Value* key_stride = stride_of(plan_.keys, plan_.key);
+    Value* step = scaled(stride_of(plan_.keys, plan_.inner), group);
+    builder_.loop(number(0), count, number(schedule_.tile_rows), [&](Value* row) {
+      Value* rows = least(number(schedule_.tile_rows), ir_.CreateSub(count, row));
+      Value* a = builder_.offset(keys, ir_.CreateMul(row, key_stride));
+      for_each_panel([&](Value* panel) {
+        Value* out = builder_.offset(panel_place(at_.scores, panel, score_rows(), row_bytes()),
+                                     scaled(row, row_bytes()));
+        ir_.CreateCall(
+            score_tile_,
+            {a, key_stride, step, panel_place(at_.queries, panel, packed_units, row_bytes()),
+             number(row_bytes()), number(units), number(code_.inner() % group), out,
+             number(row_bytes()), rows, number(1)});
+      });
+    });
+  }
+
+  void for_each_panel(llvm::function_ref<void(Value* panel)> body) {
+    Value* panels = ir_.CreateSDiv(ir_.CreateAdd(query_count_, number(schedule_.tile_columns - 1)),
+                                   number(schedule_.tile_columns));
+    builder_.loop(number(0), panels, number(1), body);
+  }
+
+  /// Results of the block += weights times values.
+  void multiply_values(Value* key, Value* count) {
+    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
+    Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group - 1)), number(group));
+    Value* values = schedule_.pack_values ? place(at_.values, number(0))
+                                          : operand_place(plan_.values, key, plan_.depth);
+    Value* value_row = schedule_.pack_values ? number(code_.padded_depth() * 4)
+                                             : stride_of(plan_.values, plan_.key);
+    const int64_t depth_bytes = code_.padded_depth() * 4;
+    const int64_t weights = schedule_.dot_bf16 ? at_.weights : at_.scores;
+    const int64_t rows_of_panel = schedule_.dot_bf16 ? schedule_.key_block / 2 : score_rows();
+    for_each_panel([&](Value* panel) {
+      Value* first = scaled(panel, schedule_.tile_columns);
+      Value* end = least(number(schedule_.tile_columns), ir_.CreateSub(query_count_, first));
+      builder_.loop(number(0), end, number(schedule_.tile_rows), [&](Value* row) {
+        Value* a = builder_.offset(panel_place(weights, panel, rows_of_panel, row_bytes()),
+                                   scaled(row, 4));
+        Value* rows = least(number(schedule_.tile_rows), ir_.CreateSub(end, row));
+        Value* out = place(at_.results, scaled(ir_.CreateAdd(first, row), depth_bytes));
+        builder_.loop(number(0), number(depth_bytes), number(row_bytes()), [&](Value* column) {
+          ir_.CreateCall(
+              value_tile_,
+              {a, number(4), number(row_bytes()), builder_.offset(values, column), value_row, units,
+               number(0), builder_.offset(out, column), number(depth_bytes), rows, number(0)});
+        });
+      });
+    });
+  }
+
+  /// The values of a block of keys: as f32, or pairs of keys side by side; zero beyond the ends.
+  void pack_values(Value* key, Value* count) {
+    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
+    Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group - 1)), number(group));
+    Value* base = operand_place(plan_.values, key, plan_.depth);
+    Value* stride = stride_of(plan_.values, plan_.key);
+    builder_.loop(number(0), units, number(1), [&](Value* unit) {
+      builder_.loop(number(0), number(code_.padded_depth()), number(lanes_), [&](Value* column) {
+        Value* mask = builder_.lanes_below(ir_.CreateSub(number(code_.depth()), column), lanes_);
+        Value* result = nullptr;
+        for (int64_t g = 0; g < group; ++g) {
+          Value* row = ir_.CreateAdd(scaled(unit, group), number(g));
+          Value* exists = ir_.CreateICmpSLT(row, count);
+          Value* both = ir_.CreateAnd(mask, builder_.splat(exists, lanes_));
+          Value* loaded = body_.elements().load(plan_.values.stored,
+                                                builder_.offset(base, ir_.CreateMul(row, stride)),
+                                                column, lanes_, {.mask = both});
+          if (group == 1) {
+            result = body_.elements().cast(plan_.values.stored, DType::kF32, loaded);
+            continue;
+          }
+          Value* bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, loaded), integers());
+          bits = ir_.CreateShl(bits, VectorBuilder::integer(integers(), 16 * g));
+          result = result == nullptr ? bits : ir_.CreateOr(result, bits);
+        }
+        Value* at = ir_.CreateAdd(scaled(unit, code_.padded_depth()), column);
+        builder_.store(result, place(at_.values, scaled(at, 4)));
+      });
+    });
+  }
+
+  // Weights.
+
+  /// Scores become weights relative to the largest so far.
+  void weigh(Value* key, Value* count) {
+    builder_.loop(number(0), query_count_, number(lanes_), [&](Value* query) {
+      const BodyCode::Scope scope(body_);
+      if (plan_.conditions.empty()) return weigh_vector(query, key, count, plan_.score);
+      builder_.if_else(
+          all_allowed(key, count), [&] { return weighed(query, key, count, below_conditions()); },
+          [&] { return weighed(query, key, count, plan_.score); });
+    });
+    body_.gather_up();
+  }
+
+  Carried weighed(Value* query, Value* key, Value* count, BodyId score) {
+    const BodyCode::Scope scope(body_);
+    weigh_vector(query, key, count, score);
+    return {};
+  }
+
+  void weigh_vector(Value* query, Value* key, Value* count, BodyId score) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    spread_queries(query);
+    Value* scores = score_place(at_.scores, score_rows(), query);
+    const auto row_place = [&](Value* row) {
+      return builder_.offset(scores, scaled(row, row_bytes()));
+    };
+    const auto score_at = [&](Value* row, bool again) -> Value* {
+      Value* product = builder_.load(floats(), row_place(row), {.align = 64});
+      if (again && !plan_.cheap_score) return product;
+      const BodyCode::Scope scope(body_);
+      body_.set_axis(plan_.key, ir_.CreateAdd(key, row));
+      body_.define(plan_.products, product);
+      Value* value = body_.wide_value(score);
+      if (!plan_.cheap_score) builder_.store(value, row_place(row), {.align = 64});
+      return value;
+    };
+    Value* before = builder_.load(floats(), per_query(at_.maxima, query), {.align = 64});
+    // A score that is NaN need not be the maximum: its weight is NaN, and with it the sums.
+    Value* most = builder_.loop(
+        number(0), count, number(1), {before}, [&](Value* row, llvm::ArrayRef<Value*> now) {
+          Value* value = score_at(row, false);
+          return Carried{ir_.CreateSelect(ir_.CreateFCmpOGT(value, now[0]), value, now[0])};
+        })[0];
+    Value* base = ir_.CreateSelect(ir_.CreateFCmpOEQ(most, constant(-infinity)), constant(0), most);
+    Value* factor = power(ir_.CreateFSub(before, base));
+    Value* total = builder_.load(floats(), per_query(at_.totals, query), {.align = 64});
+    total = ir_.CreateFMul(total, factor);
+    const auto weight_at = [&](Value* row) {
+      return power(ir_.CreateFSub(score_at(row, true), base));
+    };
+    total = schedule_.dot_bf16
+                ? store_pairs(query, count, total, weight_at)
+                : builder_.loop(number(0), count, number(1), {total},
+                                [&](Value* row, llvm::ArrayRef<Value*> now) {
+                                  Value* weight = weight_at(row);
+                                  builder_.store(weight, row_place(row), {.align = 64});
+                                  return Carried{ir_.CreateFAdd(now[0], weight)};
+                                })[0];
+    builder_.store(most, per_query(at_.maxima, query));
+    builder_.store(factor, per_query(at_.factors, query));
+    builder_.store(total, per_query(at_.totals, query));
+  }
+
+  /// Where the vector of a query begins in an array of panels.
+  Value* score_place(int64_t part, int64_t rows, Value* query) {
+    Value* panel = ir_.CreateSDiv(query, number(schedule_.tile_columns));
+    Value* column = ir_.CreateSRem(query, number(schedule_.tile_columns));
+    return builder_.offset(panel_place(part, panel, rows, row_bytes()), scaled(column, 4));
+  }
+
+  /// Weights of two keys at a time as pairs of bf16; gives their sum. A last key without a
+  /// neighbour gets the weight 0 beside it.
+  Value* store_pairs(Value* query, Value* count, Value* total,
+                     llvm::function_ref<Value*(Value* row)> weight_at) {
+    Value* weights = score_place(at_.weights, schedule_.key_block / 2, query);
+    return builder_.loop(
+        number(0), count, number(2), {total}, [&](Value* row, llvm::ArrayRef<Value*> now) {
+          Value* next = ir_.CreateAdd(row, number(1));
+          Value* first = weight_at(row);
+          Value* exists = ir_.CreateICmpSLT(next, count);
+          // Beyond the end scores are of the key before, or left over: finite or not, unused.
+          Value* second = ir_.CreateSelect(
+              exists, weight_at(least(next, ir_.CreateSub(count, number(1)))), constant(0));
+          Value* low = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, first), integers());
+          Value* high = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, second), integers());
+          high = ir_.CreateShl(high, VectorBuilder::integer(integers(), 16));
+          Value* at = scaled(ir_.CreateSDiv(row, number(2)), row_bytes());
+          builder_.store(ir_.CreateOr(low, high), builder_.offset(weights, at), {.align = 64});
+          return Carried{ir_.CreateFAdd(now[0], ir_.CreateFAdd(first, second))};
+        })[0];
+  }
+
+  /// Results so far, relative to the new maximum; most rows do not change after the first blocks.
+  void rescale() {
+    const int64_t depth_bytes = code_.padded_depth() * 4;
+    builder_.loop(number(0), query_count_, number(1), [&](Value* query) {
+      Value* factor = builder_.load(builder_.f32(), per_query(at_.factors, query));
+      Value* moved = ir_.CreateFCmpUNE(factor, VectorBuilder::number(builder_.f32(), 1));
+      builder_.if_then(moved, [&] {
+        Value* row = place(at_.results, scaled(query, depth_bytes));
+        Value* factors = builder_.splat(factor, lanes_);
+        builder_.loop(number(0), number(depth_bytes), number(int64_t{lanes_} * 4), [&](Value* at) {
+          Value* pointer = builder_.offset(row, at);
+          builder_.store(ir_.CreateFMul(builder_.load(floats(), pointer), factors), pointer);
+        });
+      });
+    });
+  }
+
+  void finish() {
+    builder_.loop(number(0), query_count_, number(1), [&](Value* query) {
+      const BodyCode::Scope scope(body_);
+      Value* row = place(at_.results, scaled(query, code_.padded_depth() * 4));
+      store_results(ir_.CreateAdd(first_query_, query),
+                    builder_.load(builder_.f32(), per_query(at_.maxima, query)),
+                    builder_.load(builder_.f32(), per_query(at_.totals, query)),
+                    [&](Value* column) {
+                      return builder_.load(floats(), builder_.offset(row, scaled(column, 4)));
+                    });
+    });
+    body_.gather_up();
+  }
+
+  const AttentionCode::Scratch at_;
+  Value* scratch_ = nullptr;
+  llvm::Function* score_tile_ = nullptr;
+  llvm::Function* value_tile_ = nullptr;
+};
+
+}  // namespace
+
+void emit_attention(llvm::Module& module, const CpuTarget& target, const AttentionCode& code) {
+  VectorBuilder builder(module, target);
+  AttentionEmitter(builder, code).emit();
+}
+
+}  // namespace luminal::codegen

@@ -1,0 +1,179 @@
+#include "luminal/codegen/llvm/attention_kernel.h"
+
+#include <algorithm>
+
+#include "luminal/kernel/canonical.h"
+#include "luminal/kernel/estimate.h"
+
+namespace luminal::codegen {
+namespace {
+
+using graph::DType;
+using kernel::NodeId;
+using symbolic::Expr;
+
+int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPlan& plan,
+                                  const CpuTarget& target, double queries) {
+  AttentionSchedule schedule;
+  schedule.lanes = target.lanes(32);
+  schedule.tile_columns = 2 * schedule.lanes;
+  schedule.tile_rows = target.vector_registers() == 32 ? 8 : 4;
+  // Queries and weights are rounded to bf16 only where the graph does so too.
+  const bool narrow = plan.keys.stored == DType::kBF16 && plan.values.stored == DType::kBF16 &&
+                      arena[plan.queries].dtype == DType::kBF16 &&
+                      arena[plan.output].dtype == DType::kBF16;
+  schedule.dot_bf16 = narrow && target.has(runtime::CpuFeature::kAvx512bf16) &&
+                      plan.keys.stride(plan.inner).is_constant(1);
+  const int64_t depth = *plan.depth.axis_extent().constant_value();
+  schedule.pack_values = plan.values.stored != DType::kF32 || depth % schedule.tile_columns != 0;
+  const auto wanted = static_cast<int64_t>(std::min(queries, 96.0));
+  schedule.query_block = static_cast<int>(
+      std::max<int64_t>(schedule.tile_columns, rounded_up(wanted, schedule.tile_columns)));
+  return schedule;
+}
+
+std::string facts_of(const AttentionCode& code) {
+  const AttentionSchedule& schedule = code.schedule;
+  return fmt::format("attention {} {} {} {} {} dot {} pack {} round {}", schedule.lanes,
+                     schedule.query_block, schedule.key_block, schedule.tile_rows,
+                     schedule.tile_columns, schedule.dot_bf16, schedule.pack_values,
+                     code.round_each);
+}
+
+/// Lanes run along both axes in memory, in whole vectors that fit the registers.
+bool suits_few_queries(const AttentionCode& code) {
+  const int64_t unit = code.schedule.lanes * (code.schedule.dot_bf16 ? 2 : 1);
+  const int64_t most = int64_t{8} * code.schedule.lanes;
+  return code.plan.keys.stride(code.plan.inner).is_constant(1) && code.inner() % unit == 0 &&
+         code.depth() % code.schedule.lanes == 0 &&
+         code.inner() <= most * unit / code.schedule.lanes && code.depth() <= most;
+}
+
+/// Makes launches of one attention.
+class Launcher {
+ public:
+  Launcher(kernel::Arena& arena, std::shared_ptr<AttentionCode> code) : code_(std::move(code)) {
+    const kernel::CanonicalKernel canonical =
+        kernel::canonicalize(arena, code_->kernel, facts_of(*code_));
+    code_->tensors = canonical.tensors;
+    key_ = canonical.text;
+    for (const Expr& dim : canonical.dims) {
+      code_->dims.push_back(dim.name());
+      scalars_.push_back(dim);
+      key_ += fmt::format("dim {} to {}\n", dim.bounds().lo, dim.bounds().hi);
+    }
+    result_.schedule = facts_of(*code_);
+  }
+
+  CpuKernel blocks() {
+    CpuLaunch launch = launch_of("attention", emit_attention);
+    launch.items = code_->items();
+    launch.scratch_bytes = code_->scratch().end;
+    // Blocks differ in length where masks exclude keys.
+    launch.chunk = 1;
+    result_.launches.push_back(std::move(launch));
+    return std::move(result_);
+  }
+
+  CpuKernel runs() {
+    result_.temporaries.push_back(code_->row_count() * code_->key_runs() * code_->queries() *
+                                  code_->partial_bytes());
+    CpuLaunch attend = launch_of("attend", emit_attention_runs);
+    attend.items = code_->row_count() * code_->key_runs();
+    attend.scratch_bytes = kAttentionRunScratch;
+    add_partial(attend, runtime::BufferUse::kWrite);
+    CpuLaunch merge = launch_of("merge", emit_attention_merge);
+    merge.items = code_->row_count();
+    add_partial(merge, runtime::BufferUse::kRead);
+    result_.launches.push_back(std::move(attend));
+    result_.launches.push_back(std::move(merge));
+    return std::move(result_);
+  }
+
+ private:
+  using Emit = void (*)(llvm::Module&, const CpuTarget&, const AttentionCode&);
+  CpuLaunch launch_of(const std::string& name, Emit emit) {
+    CpuLaunch launch;
+    runtime::EntryInfo entry{name, {}, static_cast<int>(scalars_.size()), 0};
+    for (const NodeId tensor : code_->tensors) {
+      launch.buffers.push_back({LaunchBuffer::Kind::kTensor, tensor, 0});
+      entry.buffers.push_back(tensor == code_->kernel.roots[0].tensor && name != "attend"
+                                  ? runtime::BufferUse::kWrite
+                                  : runtime::BufferUse::kRead);
+    }
+    launch.scalars = scalars_;
+    launch.source.label = name;
+    launch.source.key = name + " " + key_;
+    launch.source.entries = {std::move(entry)};
+    launch.source.emit = [code = code_, emit](llvm::Module& module, const CpuTarget& target) {
+      emit(module, target, *code);
+    };
+    return launch;
+  }
+  static void add_partial(CpuLaunch& launch, runtime::BufferUse use) {
+    launch.buffers.push_back({LaunchBuffer::Kind::kTemporary, {}, 0});
+    launch.source.entries[0].buffers.push_back(use);
+  }
+
+  std::shared_ptr<AttentionCode> code_;
+  std::vector<Expr> scalars_;
+  std::string key_;
+  CpuKernel result_;
+};
+
+}  // namespace
+
+int64_t AttentionCode::padded_depth() const { return rounded_up(depth(), schedule.tile_columns); }
+
+Expr AttentionCode::queries() const {
+  return plan.query.is_axis() ? plan.query.axis_extent() : Expr(1);
+}
+
+Expr AttentionCode::row_count() const {
+  Expr result = 1;
+  for (const Expr& axis : plan.rows) result = result * axis.axis_extent();
+  return result;
+}
+
+AttentionCode::Scratch AttentionCode::scratch() const {
+  const int64_t queries = schedule.query_block;
+  const int64_t keys = schedule.key_block;
+  // Tiles may write whole rows beyond the end.
+  const int64_t room = schedule.tile_rows;
+  Scratch at{};
+  const auto after = [](int64_t begin, int64_t bytes) { return rounded_up(begin + bytes, 64); };
+  at.queries = 0;
+  at.scores = after(at.queries, queries * rounded_up(inner(), 2) * 4);
+  at.weights = after(at.scores, queries * (keys + room) * 4);
+  at.values = after(at.weights, schedule.dot_bf16 ? queries * keys * 2 : 0);
+  at.results = after(at.values, schedule.pack_values ? keys * padded_depth() * 4 : 0);
+  at.maxima = after(at.results, (queries + room) * padded_depth() * 4);
+  at.totals = after(at.maxima, queries * 4);
+  at.factors = after(at.totals, queries * 4);
+  at.end = after(at.factors, queries * 4);
+  return at;
+}
+
+std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                          const CpuTarget& target,
+                                          const CpuKernelOptions& options) {
+  // With this many queries lanes along them are busy enough.
+  constexpr double kManyQueries = 12;
+  if (!options.reassociate || options.round_each) return std::nullopt;
+  const auto plan = match_attention(arena, kernel);
+  if (!plan) return std::nullopt;
+  auto code = std::make_shared<AttentionCode>();
+  code->arena = &arena;
+  code->kernel = kernel;
+  code->plan = *plan;
+  const double queries = kernel::typical_value(
+      code->queries(), {.dims = options.dims, .typical_dim = options.typical_dim});
+  code->schedule = choose_schedule(arena, *plan, target, queries);
+  const bool few = queries < kManyQueries && suits_few_queries(*code);
+  Launcher launcher(arena, std::move(code));
+  return few ? launcher.runs() : launcher.blocks();
+}
+
+}  // namespace luminal::codegen

@@ -1,0 +1,72 @@
+// Attention without the matrix of scores: a block of queries meets block after block of keys, both
+// products are register tiles of gemm, and the maximum, the sum of the weights and the results are
+// kept relative to the largest score so far. Blocks of keys that a mask excludes are never visited.
+//
+// Scores lie with the queries along the lanes, [queries/32][keys][32]: no sum ever runs across
+// lanes, keys are read in place as the broadcast side of the first product, and the weights are
+// the broadcast side of the second. Where weights are 0 because of a mask, infinite values count as
+// 0 too.
+#pragma once
+
+#include <optional>
+
+#include "luminal/codegen/llvm/attention_plan.h"
+#include "luminal/codegen/llvm/cpu_kernel.h"
+
+namespace luminal::codegen {
+
+/// Sizes of blocks and tiles.
+struct AttentionSchedule {
+  int lanes = 16;
+  int query_block = 96;  ///< a multiple of the columns of the tile of scores
+  int key_block = 256;   ///< a multiple of 8
+  int tile_rows = 8;     ///< of both tiles; divides tile_columns
+  int tile_columns = 32;
+  int key_run = 512;         ///< keys of one item where queries are few
+  bool dot_bf16 = false;     ///< pairs of bf16 are multiplied
+  bool pack_values = false;  ///< values are copied block by block: else they are read in place
+};
+
+/// What the entry "attention" is made of.
+struct AttentionCode {
+  const kernel::Arena* arena = nullptr;
+  kernel::Kernel kernel;
+  AttentionPlan plan;
+  AttentionSchedule schedule;
+  std::vector<kernel::NodeId> tensors;  ///< its buffers
+  std::vector<std::string> dims;        ///< its scalars
+  bool round_each = false;
+
+  int64_t depth() const { return *plan.depth.axis_extent().constant_value(); }
+  int64_t inner() const { return *plan.inner.axis_extent().constant_value(); }
+  /// The depth, whole tiles of it.
+  int64_t padded_depth() const;
+  symbolic::Expr queries() const;
+  symbolic::Expr query_blocks() const { return ceil_div(queries(), schedule.query_block); }
+  symbolic::Expr row_count() const;
+  symbolic::Expr items() const { return row_count() * query_blocks(); }
+  /// Runs of keys that are worked on apart where queries are few, and the bytes of what each
+  /// leaves for the launch that merges them.
+  symbolic::Expr key_runs() const { return ceil_div(plan.key.axis_extent(), schedule.key_run); }
+  int64_t partial_bytes() const { return (depth() * 4 + 8 + 63) / 64 * 64; }
+
+  /// Where the parts of a thread's scratch begin, in bytes.
+  struct Scratch {
+    int64_t queries, scores, weights, values, results, maxima, totals, factors, end;
+  };
+  Scratch scratch() const;
+};
+
+/// Adds the entry "attention" to a module.
+void emit_attention(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
+/// Adds the entry "attend" or "merge": for few queries, whose partial sums lie in the buffer after
+/// the tensors. The first needs scratch for a block of scores.
+void emit_attention_runs(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
+void emit_attention_merge(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
+inline constexpr int64_t kAttentionRunScratch = 256;
+
+/// The launches of a kernel that is attention; nothing for others.
+std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                          const CpuTarget& target, const CpuKernelOptions& options);
+
+}  // namespace luminal::codegen

@@ -1,0 +1,31 @@
+// Kernels over flat memory: every load whose index is proved to be in range reads a one-dimensional
+// alias of its tensor by position, and neighbouring axes along which all positions move as one are
+// merged. Loops then get long: a chain of elementwise ops is one loop whatever its rank.
+#pragma once
+
+#include <map>
+
+#include "luminal/kernel/body.h"
+
+namespace luminal::codegen {
+
+/// A kernel over aliases.
+struct FlatKernel {
+  kernel::Kernel kernel;
+  std::map<kernel::NodeId, kernel::NodeId> originals;  ///< the tensor that an alias stands for
+};
+
+/// The row-major position of an index in a tensor of this shape.
+symbolic::Expr position_of(std::span<const symbolic::Expr> index, const graph::Shape& shape);
+
+/// Whether a tensor is an alias: its loads are known to be in range.
+bool is_alias(kernel::NodeId tensor);
+
+/// See above. New bodies and aliases go to the arena.
+FlatKernel flattened(kernel::Arena& arena, const kernel::Kernel& kernel);
+
+/// Copies a kernel, its output axes numbered 0, 1, ...: others may be of any id below
+/// kernel::kFirstBoundAxis.
+kernel::Kernel with_numbered_axes(kernel::Arena& arena, const kernel::Kernel& kernel);
+
+}  // namespace luminal::codegen

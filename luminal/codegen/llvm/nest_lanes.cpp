@@ -1,0 +1,214 @@
+// Loops whose last axis is spread over the lanes: whole vectors, masked ends, sums in several
+// vectors, stores past the caches.
+#include "luminal/codegen/llvm/nest_emitter.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "luminal/support/check.h"
+
+namespace luminal::codegen {
+
+using graph::Op;
+using kernel::LoopRole;
+using kernel::Statement;
+using kernel::StatementKind;
+using llvm::Value;
+using symbolic::Expr;
+
+namespace {
+
+/// Turns after which the vectors of a sum are put aside: so many additions lose no more than a few
+/// bits of a float.
+constexpr int64_t kTurnsOfBlock = 128;
+
+}  // namespace
+
+/// The last axis of a loop, several lanes at a time: whole vectors first, then masked ones. Sums
+/// over the axis have a vector per unrolled copy, brought together at the end.
+void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
+  const Expr axis = loop.axes.back();
+  const int lanes = plan_.lanes();
+  const bool reduces = loop.role == LoopRole::kReduction;
+  // A sum waits for itself; twice the copies keep the units busy.
+  const int chains = reduces ? 2 : 1;
+  const auto copies = static_cast<size_t>(has_inner_loops(loop) ? 1 : plan_.unroll() * chains);
+  const std::vector<size_t> carried = carried_sums(loop);
+  LUMINAL_CHECK(carried.empty() || reduces, "an independent loop carries sums");
+  Carried initial;
+  std::vector<Value*> before;
+  bool float_sums = false;
+  for (const size_t number : carried) {
+    before.push_back(sums_[number].value);
+    const kernel::Accumulator& accumulator = nest_.accumulators[number];
+    float_sums = float_sums || (accumulator.op == Op::kSum && graph::is_float(accumulator.dtype));
+  }
+  for (size_t copy = 0; copy < copies; ++copy)
+    for (const size_t number : carried) {
+      const kernel::Accumulator& accumulator = nest_.accumulators[number];
+      initial.push_back(ops_.identity(accumulator.op, accumulator.dtype, lanes));
+    }
+  Value* aligned = reduces ? nullptr : first_aligned(loop, range);
+  lane_axis_ = axis;
+  lanes_reduce_ = reduces;
+  ++inner_loops_;
+  const auto turn = [&](Value* first, llvm::ArrayRef<Value*> now, size_t count, Value* mask) {
+    Carried next(now.begin(), now.end());
+    for (size_t copy = 0; copy < count; ++copy) {
+      for (size_t i = 0; i < carried.size(); ++i)
+        sums_[carried[i]].value = now[copy * carried.size() + i];
+      axes_[axis.axis_id()] =
+          ir_.CreateAdd(first, builder_.index(static_cast<int64_t>(copy) * lanes));
+      // Where several loops share a row, neighbouring vectors ask for one line.
+      const bool asks = mask == nullptr && (loops_of_row_ < 3 || copy % 2 == 0);
+      if (asks) prefetch_next_row(axes_[axis.axis_id()], axis.axis_extent());
+      mask_ = mask;
+      known_.emplace_back();
+      emit_body(loop);
+      known_.pop_back();
+      mask_ = nullptr;
+      for (size_t i = 0; i < carried.size(); ++i)
+        next[copy * carried.size() + i] = sums_[carried[i]].value;
+    }
+    return next;
+  };
+  const auto step = static_cast<int64_t>(copies) * lanes;
+  const auto extent = axis.axis_extent().constant_value();
+  const Range main{aligned != nullptr ? aligned : range.begin, range.end};
+  Value* turns = ir_.CreateSDiv(ir_.CreateSub(main.end, main.begin), builder_.index(step));
+  Value* masked_from = ir_.CreateAdd(main.begin, ir_.CreateMul(turns, builder_.index(step)));
+  const bool in_blocks = float_sums && !(extent && *extent <= 2 * kTurnsOfBlock * step);
+  Carried state = whole_turns(
+      {main.begin, masked_from}, step, initial,
+      in_blocks ? llvm::ArrayRef<size_t>(carried) : llvm::ArrayRef<size_t>(),
+      [&](Value* i, llvm::ArrayRef<Value*> now) { return turn(i, now, copies, nullptr); });
+  aligned_roots_.clear();
+  if (!extent || *extent % step != 0 || aligned != nullptr)
+    state = masked_turns(
+        {range.begin, main.begin}, {masked_from, range.end}, state,
+        [&](Value* i, Value* mask, llvm::ArrayRef<Value*> now) { return turn(i, now, 1, mask); });
+  lane_axis_.reset();
+  lanes_reduce_ = false;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    const kernel::Accumulator& accumulator = nest_.accumulators[carried[i]];
+    Value* total = state[i];
+    for (size_t copy = 1; copy < copies; ++copy)
+      total =
+          ops_.combine(accumulator.op, accumulator.dtype, total, state[copy * carried.size() + i]);
+    total = ops_.horizontal(accumulator.op, accumulator.dtype, total);
+    sums_[carried[i]].value = ops_.combine(accumulator.op, accumulator.dtype, before[i], total);
+  }
+}
+
+/// The turns with whole vectors. In blocks, carried values (of the accumulators `in_blocks`) start
+/// anew in each block and are brought together after it.
+Carried NestEmitter::whole_turns(const Range& range, int64_t step, const Carried& initial,
+                                 llvm::ArrayRef<size_t> in_blocks,
+                                 llvm::function_ref<Carried(Value*, llvm::ArrayRef<Value*>)> turn) {
+  if (in_blocks.empty())
+    return builder_.loop(range.begin, range.end, builder_.index(step), initial, turn);
+  Value* block = builder_.index(step * kTurnsOfBlock);
+  return builder_.loop(
+      range.begin, range.end, block, initial, [&](Value* begin, llvm::ArrayRef<Value*> totals) {
+        Value* end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateAdd(begin, block),
+                                               range.end);
+        Carried sums = builder_.loop(begin, end, builder_.index(step), initial, turn);
+        for (size_t i = 0; i < sums.size(); ++i) {
+          const kernel::Accumulator& accumulator =
+              nest_.accumulators[in_blocks[i % in_blocks.size()]];
+          sums[i] = ops_.combine(accumulator.op, accumulator.dtype, totals[i], sums[i]);
+        }
+        return sums;
+      });
+}
+
+/// What is left before and after whole vectors: one vector at most before them.
+Carried NestEmitter::masked_turns(
+    const Range& head, const Range& tail, const Carried& initial,
+    llvm::function_ref<Carried(Value* first, Value* mask, llvm::ArrayRef<Value*>)> turn) {
+  const int lanes = plan_.lanes();
+  const auto masked = [&](Value* first, Value* count, llvm::ArrayRef<Value*> now) {
+    return turn(first, builder_.lanes_below(count, lanes), now);
+  };
+  if (head.begin == head.end)
+    return builder_.loop(tail.begin, tail.end, builder_.index(lanes), initial,
+                         [&](Value* i, llvm::ArrayRef<Value*> now) {
+                           return masked(i, ir_.CreateSub(tail.end, i), now);
+                         });
+  // One loop, so that the code is there once: position -lanes stands for the head.
+  Value* before = ir_.CreateSub(tail.begin, builder_.index(lanes));
+  Value* first = ir_.CreateSelect(ir_.CreateICmpSLT(head.begin, head.end), before, tail.begin);
+  return builder_.loop(
+      first, tail.end, builder_.index(lanes), initial, [&](Value* i, llvm::ArrayRef<Value*> now) {
+        Value* is_head = ir_.CreateICmpEQ(i, before);
+        Value* count = ir_.CreateSelect(is_head, ir_.CreateSub(head.end, head.begin),
+                                        ir_.CreateSub(tail.end, i));
+        return masked(ir_.CreateSelect(is_head, head.begin, i), count, now);
+      });
+}
+
+/// Where the first vector of a range lies that can be stored past the caches, and notes which roots
+/// can; null if that is the begin of the range or there is none.
+Value* NestEmitter::first_aligned(const Statement& loop, const Range& range) {
+  aligned_roots_.clear();
+  if (!streaming_ || has_inner_loops(loop)) return nullptr;
+  const int lanes = plan_.lanes();
+  std::optional<Expr> first;
+  int64_t unit = 0;
+  for (const Statement& statement : loop.body) {
+    if (statement.kind != StatementKind::kStore) continue;
+    const kernel::Root& root = nest_.kernel.roots[statement.root];
+    const graph::TensorType& type = arena_.tensor(root.tensor);
+    const Expr position = position_of(root.store, type.shape);
+    const auto stride = stride_along(position, loop.axes.back());
+    const int bytes = graph::bits(type.dtype) / 8;
+    if (!stride || !stride->stride.is_constant(1) || bytes == 0 || lanes * bytes < 16) continue;
+    const int64_t this_unit = std::min(64, lanes * bytes) / bytes;
+    if (first && (*first != position || this_unit != unit)) continue;
+    first = position;
+    unit = this_unit;
+    aligned_roots_.push_back(statement.root);
+  }
+  if (!first) return nullptr;
+  if (divisible_by(stride_along(*first, loop.axes.back())->rest, unit)) return nullptr;
+  axes_[loop.axes.back().axis_id()] = range.begin;
+  lane_axis_ = loop.axes.back();
+  Value* at = index_at_first_lane(*first);
+  lane_axis_.reset();
+  Value* missing = ir_.CreateAnd(ir_.CreateNeg(at), builder_.index(unit - 1));
+  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateAdd(range.begin, missing),
+                                   range.end);
+}
+
+/// Whether whole vectors of a store are aligned where we are.
+bool NestEmitter::is_aligned(const Statement& store) const {
+  return std::find(aligned_roots_.begin(), aligned_roots_.end(), store.root) !=
+         aligned_roots_.end();
+}
+
+/// The lanes of an axis from begin to end, masked at the end.
+void NestEmitter::for_each_vector(const Expr& axis, const Range& range,
+                                  llvm::function_ref<void()> body) {
+  const int lanes = plan_.lanes();
+  lane_axis_ = axis;
+  const auto turn = [&](Value* position, Value* mask) {
+    axes_[axis.axis_id()] = position;
+    mask_ = mask;
+    known_.emplace_back();
+    body();
+    known_.pop_back();
+    mask_ = nullptr;
+  };
+  Value* whole =
+      ir_.CreateMul(ir_.CreateSDiv(ir_.CreateSub(range.end, range.begin), builder_.index(lanes)),
+                    builder_.index(lanes));
+  Value* masked_from = ir_.CreateAdd(range.begin, whole);
+  builder_.loop(range.begin, masked_from, builder_.index(lanes),
+                [&](Value* position) { turn(position, nullptr); });
+  builder_.if_then(ir_.CreateICmpSLT(masked_from, range.end), [&] {
+    turn(masked_from, builder_.lanes_below(ir_.CreateSub(range.end, masked_from), lanes));
+  });
+  lane_axis_.reset();
+}
+
+}  // namespace luminal::codegen

@@ -1,0 +1,79 @@
+#include "luminal/codegen/llvm/nest_launches.h"
+
+#include "luminal/codegen/llvm/nest_flatten.h"
+#include "luminal/codegen/llvm/nest_kernel.h"
+#include "luminal/codegen/llvm/nest_split.h"
+
+namespace luminal::codegen {
+namespace {
+
+using kernel::NodeId;
+using symbolic::Expr;
+
+/// A named dim as an expression; whoever evaluates it goes by the name.
+Expr dim_of(const std::string& name) { return Expr::variable(name); }
+
+Expr byte_size(const graph::TensorType& type) {
+  Expr bytes = graph::bits(type.dtype) / 8;
+  for (const Expr& extent : type.shape) bytes = bytes * extent;
+  return bytes;
+}
+
+/// Items that a thread takes at a time: about a dozen turns for each, so that a disturbed thread
+/// does not keep the others waiting, but only where that is long enough to matter.
+int64_t chunk_of(const Expr& items, int threads) {
+  constexpr int64_t kTurns = 12;
+  const auto count = items.constant_value();
+  return count && threads > 1 && *count >= 4 * kTurns * threads ? *count / (kTurns * threads) : 0;
+}
+
+CpuLaunch launch_of(NestKernel code, const std::function<LaunchBuffer(NodeId)>& buffer,
+                    int threads) {
+  CpuLaunch launch;
+  launch.source = std::move(code.source);
+  for (const std::vector<NodeId>* tensors : {&code.inputs, &code.outputs})
+    for (const NodeId tensor : *tensors) launch.buffers.push_back(buffer(tensor));
+  for (const std::string& dim : code.dims) launch.scalars.push_back(dim_of(dim));
+  launch.items = code.items;
+  launch.scratch_bytes = code.scratch_bytes;
+  launch.chunk = chunk_of(code.items, threads);
+  return launch;
+}
+
+}  // namespace
+
+CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
+                        const CpuKernelOptions& options) {
+  const FlatKernel flat = flattened(arena, kernel);
+  const SplitKernels pieces =
+      options.reassociate
+          ? split_reductions(arena, flat.kernel, {options.dims, options.typical_dim})
+          : SplitKernels{{flat.kernel}, {}};
+  NestKernelOptions nest_options;
+  nest_options.round_each = options.round_each;
+  nest_options.streaming_bytes = options.streaming_bytes;
+  const auto buffer = [&](NodeId id) -> LaunchBuffer {
+    const auto temporary = std::find(pieces.temporaries.begin(), pieces.temporaries.end(), id);
+    if (temporary != pieces.temporaries.end())
+      return {LaunchBuffer::Kind::kTemporary,
+              {},
+              static_cast<size_t>(temporary - pieces.temporaries.begin())};
+    const auto original = flat.originals.find(id);
+    return {LaunchBuffer::Kind::kTensor, original == flat.originals.end() ? id : original->second,
+            0};
+  };
+  CpuKernel result;
+  for (const NodeId temporary : pieces.temporaries)
+    result.temporaries.push_back(byte_size(arena.tensor(temporary)));
+  for (const kernel::Kernel& piece : pieces.kernels) {
+    const kernel::Nest nest = kernel::build_nest(arena, piece, options.nest);
+    result.launches.push_back(
+        launch_of(nest_kernel(arena, nest, target, nest_options), buffer, options.threads));
+  }
+  result.schedule = pieces.kernels.size() == 1
+                        ? "nest"
+                        : fmt::format("nest in {} launches", pieces.kernels.size());
+  return result;
+}
+
+}  // namespace luminal::codegen

@@ -1,0 +1,307 @@
+#include "luminal/codegen/llvm/nest_launches.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "luminal/codegen/llvm/launches_for_tests.h"
+#include "luminal/codegen/llvm/nest_flatten.h"
+#include "luminal/codegen/llvm/nest_split.h"
+#include "luminal/kernel/test_kernels.h"
+
+namespace luminal::codegen {
+namespace {
+
+using graph::Array;
+using graph::DType;
+using graph::Edge;
+using graph::Graph;
+using graph::NodeId;
+using graph::Op;
+using graph::Scalar;
+using graph::View;
+using kernel::Tensors;
+using kernel::test::Closeness;
+using kernel::test::Sample;
+using symbolic::Expr;
+
+/// Runs kernels as cpu_kernel() makes them; counts launches.
+struct Runner {
+  CpuTarget target = host_target();
+  CpuKernelOptions options = {};
+  int launches = 0;
+
+  void operator()(kernel::Arena& arena, const kernel::Kernel& kernel, const graph::DimValues& dims,
+                  Tensors& tensors) {
+    const CpuKernel code = nest_launches(arena, kernel, target, options);
+    launches += static_cast<int>(code.launches.size());
+    run_launches(arena, kernel, code, target, dims, tensors);
+  }
+};
+
+/// Runs a sample with the smallest cut and with random ones; gives the number of launches.
+int check(const Sample& sample, Runner runner, const Closeness& closeness, int random_cuts = 0) {
+  const kernel::GraphProgram program(sample.graph);
+  const auto order = *kernel::topological_order(program);
+  const Tensors oracle = kernel::test::oracle_values(sample, program, order);
+  std::mt19937_64 random(11);
+  for (int i = 0; i <= random_cuts; ++i) {
+    kernel::Arena arena;
+    const kernel::Cut cut = i == 0 ? kernel::smallest_cut(program, order)
+                                   : kernel::test::random_cut(program, order, random, 0.3);
+    kernel::test::check_cut(arena, sample, program, order, cut, oracle, std::ref(runner),
+                            closeness);
+    if (testing::Test::HasFailure()) break;
+  }
+  return runner.launches;
+}
+
+Array filled(DType dtype, const graph::Extents& extents, uint64_t seed) {
+  Array array(dtype, extents);
+  std::mt19937_64 random(seed);
+  for (int64_t i = 0; i < array.size(); ++i)
+    kernel::store(
+        array, i,
+        {std::uniform_real_distribution<>(-1, 1)(random), static_cast<int64_t>(random() % 5)});
+  return array;
+}
+
+std::vector<CpuTarget> targets() {
+  std::vector<CpuTarget> result;
+  for (const char* name : {"x86-64", "haswell", "skylake-avx512"})
+    if (runs_here(cpu_target(name))) result.push_back(cpu_target(name));
+  return result;
+}
+
+TEST(NestLaunches, RandomGraphsEqualTheOracle) {
+  for (uint64_t seed = 200; seed < 260; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Runner runner;
+    runner.options.round_each = true;
+    runner.options.streaming_bytes = seed % 2 == 0 ? 64 : 0;
+    if (seed % 5 == 4 && runs_here(cpu_target("haswell"))) runner.target = cpu_target("haswell");
+    if (seed % 5 == 3) runner.target = cpu_target("x86-64");
+    runner.options.nest = {.online = seed % 3 == 0, .keep_rows = seed % 3 == 1};
+    check(kernel::test::random_sample(seed, 10), runner, {1e-4, 1e-4}, 1);
+    if (HasFailure()) return;
+  }
+}
+
+/// A reduction of a matrix along some of its axes, with an op before and one after it.
+Sample reduction(DType dtype, Op op, int64_t rows, int64_t columns, char along,
+                 bool symbolic_dims) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  Expr m = rows;
+  Expr n = columns;
+  if (symbolic_dims) {
+    m = Expr::variable("m", {0, 1 << 20});
+    n = Expr::variable("n", {0, 1 << 20});
+    sample.dims = {{"m", rows}, {"n", columns}};
+  }
+  const NodeId x = graph.add_input("x", dtype, {m, n});
+  const int swap[] = {1, 0};
+  const View view = along == 'c' ? graph.whole(x).view.permute(swap) : graph.whole(x).view;
+  NodeId y = graph.add(op, {{view, x}}, graph::ReduceAttribute{along == 'a' ? 2 : 1});
+  y = graph.add(Op::kMax, {graph.whole(y), graph.whole(y)});
+  graph.add_output("y", graph.whole(y));
+  sample.inputs.emplace("x", filled(dtype, {rows, columns}, 9));
+  return sample;
+}
+
+TEST(NestLaunches, LongReductionsAreFoundInParts) {
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 40000}, {3, 20001}, {700, 70}})
+    for (const char along : {'a', 'r', 'c'})
+      for (const Op op : {Op::kSum, Op::kReduceMax})
+        for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI32}) {
+          SCOPED_TRACE(fmt::format("{} {} of {}x{} {}", graph::name(op), along, rows, columns,
+                                   static_cast<int>(dtype)));
+          const double bound = dtype == DType::kBF16 ? 0.02 : 1e-5;
+          check(reduction(dtype, op, rows, columns, along, false), {}, {bound * 20, bound});
+          if (HasFailure()) return;
+        }
+  EXPECT_EQ(check(reduction(DType::kF32, Op::kSum, 300, 400, 'a', false), {}, {1e-3, 1e-4}), 2);
+  EXPECT_EQ(check(reduction(DType::kF32, Op::kSum, 300, 400, 'r', false), {}, {1e-3, 1e-4}), 1);
+}
+
+TEST(NestLaunches, PartsOfSymbolicReductionsFitEverySize) {
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{0, 5}, {1, 1}, {5, 0}, {1, 8191}, {2, 8192}, {3, 30000}})
+    for (const char along : {'a', 'r', 'c'}) {
+      Runner runner;
+      runner.options.typical_dim = 100000;  // so that parts are worth it
+      SCOPED_TRACE(fmt::format("{} of {}x{}", along, rows, columns));
+      check(reduction(DType::kF32, Op::kSum, rows, columns, along, true), runner, {1e-3, 1e-4});
+      if (HasFailure()) return;
+    }
+}
+
+TEST(NestLaunches, NanAndInfinityPassThroughParts) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double value : {infinity, -infinity, std::nan("")})
+    for (const Op op : {Op::kSum, Op::kReduceMax})
+      for (const int64_t at : {0, 20000, 39999}) {
+        Sample sample = reduction(DType::kF32, op, 1, 40000, 'a', false);
+        kernel::store(sample.inputs.at("x"), at, {value, 0});
+        check(sample, {}, {1e-3, 1e-4});
+        if (HasFailure()) return;
+      }
+}
+
+TEST(NestLaunches, SumsOfManyEqualFloatsAreRight) {
+  // Added one by one in f32, these would be wrong in the second digit.
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 30'000'000}, {300'000, 100}}) {
+    Graph graph;
+    const NodeId x = graph.add_input("x", DType::kF32, {rows, columns});
+    const int axes = rows == 1 ? 2 : 1;
+    const int swap[] = {1, 0};
+    const Edge edge = rows == 1 ? graph.whole(x) : Edge{graph.whole(x).view.permute(swap), x};
+    const NodeId y = graph.add(Op::kSum, {edge}, graph::ReduceAttribute{axes});
+    graph.add_output("y", graph.whole(y));
+    const kernel::GraphProgram program(graph);
+    const auto order = *kernel::topological_order(program);
+    kernel::Arena arena;
+    const auto derived = kernel::derive(arena, program, kernel::smallest_cut(program, order), y);
+    Tensors tensors;
+    Array input(DType::kF32, {rows, columns});
+    auto* values = reinterpret_cast<float*>(input.mutable_bytes().data());
+    std::fill_n(values, rows * columns, 0.1F);
+    tensors.emplace(x, std::move(input));
+    Runner runner;
+    runner(arena, std::get<kernel::Kernel>(derived), {}, tensors);
+    EXPECT_GT(runner.launches, 1);
+    const double expected =
+        static_cast<double>(0.1F) * static_cast<double>(rows == 1 ? columns : rows);
+    for (int64_t i = 0; i < tensors.at(y).size(); ++i)
+      ASSERT_NEAR(tensors.at(y).at(i).as_double(), expected, 1e-6 * expected) << i;
+  }
+}
+
+/// x divided by the sum of all of it.
+TEST(NestLaunches, ALargeResultOfALongSumIsALaunchOfItsOwn) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  const NodeId x = graph.add_input("x", DType::kF32, {50, 1000});
+  const NodeId total = graph.add(Op::kSum, {graph.whole(x)}, graph::ReduceAttribute{2});
+  const Edge all{View({}, {50, 1000}, {}), total};
+  graph.add_output("y", graph.whole(graph.add(Op::kDiv, {graph.whole(x), all})));
+  sample.inputs.emplace("x", filled(DType::kF32, {50, 1000}, 4));
+  for (float& value :
+       std::span(reinterpret_cast<float*>(sample.inputs.at("x").mutable_bytes().data()), 50000))
+    value = std::abs(value) + 0.5F;
+  EXPECT_EQ(check(sample, {}, {1e-9, 1e-5}), 3);
+}
+
+TEST(NestLaunches, TransposedCopiesOfEveryWidth) {
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{64, 64}, {70, 33}, {5, 200}, {130, 17}, {0, 4}, {1, 1}})
+    for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI8,
+                              DType::kI32, DType::kBool})
+      for (const bool symbolic_dims : {false, true}) {
+        Sample sample;
+        Graph& graph = sample.graph;
+        Expr m = rows;
+        Expr n = columns;
+        if (symbolic_dims) {
+          m = Expr::variable("m", {0, 1 << 20});
+          n = Expr::variable("n", {0, 1 << 20});
+          sample.dims = {{"m", rows}, {"n", columns}};
+        }
+        const NodeId x = graph.add_input("x", dtype, {2, m, 3, n});
+        for (const std::vector<int>& order :
+             {std::vector<int>{0, 3, 2, 1}, {3, 2, 1, 0}, {0, 2, 1, 3}, {2, 0, 3, 1}}) {
+          const Edge turned{graph.whole(x).view.permute(order), x};
+          graph.add_output(fmt::format("y{}", graph.outputs().size()),
+                           graph.whole(graph.add(Op::kMax, {turned, turned})));
+        }
+        sample.inputs.emplace("x", filled(dtype, {2, rows, 3, columns}, 3));
+        for (const CpuTarget& target : targets()) {
+          Runner runner;
+          runner.target = target;
+          runner.options.streaming_bytes = columns == 33 ? 0 : 64;
+          SCOPED_TRACE(
+              fmt::format("{}x{} {} on {}", rows, columns, static_cast<int>(dtype), target.name));
+          check(sample, runner, {});
+          if (HasFailure()) return;
+        }
+      }
+}
+
+TEST(NestLaunches, StreamingRowsOfOddLengthBeginAligned) {
+  for (const int64_t columns : {1, 7, 15, 16, 31, 100, 257})
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8, DType::kF64}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const NodeId x = graph.add_input("x", dtype, {9, columns});
+      const NodeId most = graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{1});
+      const Edge row{graph.whole(most).view.insert_axis(1, columns), most};
+      graph.add_output("y", graph.whole(graph.add(Op::kAdd, {graph.whole(x), row})));
+      sample.inputs.emplace("x", filled(dtype, {9, columns}, 3));
+      Runner runner;
+      runner.options.streaming_bytes = 1;
+      runner.options.round_each = true;
+      check(sample, runner, {});
+      if (HasFailure()) return;
+    }
+}
+
+/// Windows of a row, padded: the maximum and the sum of each.
+TEST(NestLaunches, PooledWindowsWithStridesAndPads) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI8})
+    for (const int64_t stride : {1, 2, 3, 5}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const NodeId x = graph.add_input("x", dtype, {3, 50, 61});
+      const View padded = *graph.whole(x)
+                               .view.pad(2, 1, 1, Scalar::lowest(dtype))
+                               ->pad(1, 1, 0, Scalar::lowest(dtype));
+      const View rows = padded.window(1, 3, stride, 1);
+      const View windows = rows.window(2, 3, stride, 1);
+      const int order[] = {0, 1, 2, 3, 4};
+      const NodeId most =
+          graph.add(Op::kReduceMax, {{windows.permute(order), x}}, graph::ReduceAttribute{2});
+      graph.add_output("most", graph.whole(most));
+      sample.inputs.emplace("x", filled(dtype, {3, 50, 61}, 3));
+      for (const CpuTarget& target : targets()) {
+        Runner runner;
+        runner.target = target;
+        check(sample, runner, {});
+        if (HasFailure()) return;
+      }
+    }
+}
+
+TEST(NestFlatten, ElementwiseWorkIsOneLoop) {
+  Graph graph;
+  const Expr n = Expr::variable("n", {0, 1 << 20});
+  const NodeId x = graph.add_input("x", DType::kF32, {n, 3, 5, 7});
+  const NodeId y = graph.add(Op::kExp, {graph.whole(x)});
+  graph.add_output("y", graph.whole(y));
+  const kernel::GraphProgram program(graph);
+  const auto order = *kernel::topological_order(program);
+  kernel::Arena arena;
+  const auto derived = kernel::derive(arena, program, kernel::smallest_cut(program, order), y);
+  const FlatKernel flat = flattened(arena, std::get<kernel::Kernel>(derived));
+  ASSERT_EQ(flat.kernel.axes.size(), 1U);
+  EXPECT_EQ(flat.kernel.axes[0].axis_extent(), n * 105);
+  EXPECT_EQ(flat.originals.size(), 2U);
+}
+
+TEST(NestFlatten, AxesThatAnOperandIsRepeatedAlongStayApart) {
+  Graph graph;
+  const NodeId x = graph.add_input("x", DType::kF32, {4, 5, 6});
+  const NodeId bias = graph.add_input("b", DType::kF32, {6});
+  View spread = graph.whole(bias).view.insert_axis(0, 5).insert_axis(0, 4);
+  const NodeId y = graph.add(Op::kAdd, {graph.whole(x), {spread, bias}});
+  graph.add_output("y", graph.whole(y));
+  const kernel::GraphProgram program(graph);
+  const auto order = *kernel::topological_order(program);
+  kernel::Arena arena;
+  const auto derived = kernel::derive(arena, program, kernel::smallest_cut(program, order), y);
+  const FlatKernel flat = flattened(arena, std::get<kernel::Kernel>(derived));
+  ASSERT_EQ(flat.kernel.axes.size(), 2U);
+  EXPECT_EQ(flat.kernel.axes[0].axis_extent(), Expr(20));
+}
+
+}  // namespace
+}  // namespace luminal::codegen

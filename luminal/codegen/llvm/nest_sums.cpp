@@ -1,0 +1,206 @@
+// Accumulators: scalars and vectors in registers, arrays in scratch, sums relative to a maximum.
+#include "luminal/codegen/llvm/nest_emitter.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "luminal/support/check.h"
+
+namespace luminal::codegen {
+
+using graph::DType;
+using kernel::LoopRole;
+using kernel::Statement;
+using kernel::StatementKind;
+using llvm::Value;
+using symbolic::Expr;
+
+/// Where the current lanes of an interchanged sum lie.
+Value* NestEmitter::interchanged_sum(size_t number, Value* begin) {
+  Expr offset = plan_.interchanged_offset();
+  for (size_t i = 0; i < number; ++i)
+    offset = offset +
+             ceil_div(Expr(kInterchangedBlock *
+                           graph::bits(stored_dtype(nest_.accumulators[i].dtype)) / 8),
+                      64) *
+                 64 +
+             64;
+  Value* lane = ir_.CreateSub(axes_.at(lane_axis_->axis_id()), begin);
+  const int bytes = graph::bits(stored_dtype(nest_.accumulators[number].dtype)) / 8;
+  return builder_.offset(builder_.offset(entry_.scratch, index_.emit(offset)),
+                         ir_.CreateMul(lane, builder_.index(bytes)));
+}
+
+/// One reduction for a block of lanes, row by row: several rows at a time are added to sums that
+/// stay in the nearest cache.
+void NestEmitter::emit_interchanged(const Statement& loop, const Range& range) {
+  constexpr int kRowsAtOnce = 8;
+  const Expr axis = loop.axes.back();
+  const auto inner = std::find_if(loop.body.begin(), loop.body.end(), [](const Statement& each) {
+    return each.kind == StatementKind::kLoop;
+  });
+  const int lanes = plan_.lanes();
+  const auto stored = [&](size_t number) { return stored_dtype(nest_.accumulators[number].dtype); };
+  std::vector<size_t> numbers;
+  for (const Statement& each : loop.body)
+    if (each.kind == StatementKind::kReset) numbers.push_back(each.accumulator);
+  const auto identity = [&](size_t number) {
+    const kernel::Accumulator& accumulator = nest_.accumulators[number];
+    return ops_.identity(accumulator.op, accumulator.dtype, lanes);
+  };
+  for_each_vector(axis, range, [&] {
+    for (const size_t number : numbers)
+      code_.store(stored(number), identity(number), interchanged_sum(number, range.begin),
+                  builder_.index(0), {.mask = mask_});
+  });
+  const auto rows = [&](Value* first, int count) {
+    for_each_vector(axis, range, [&] {
+      // Rows are added to each other first: the sums then take in an eighth of the values.
+      for (const size_t number : numbers) sums_[number].value = identity(number);
+      for (int row = 0; row < count; ++row) {
+        axes_[inner->axes.back().axis_id()] = ir_.CreateAdd(first, builder_.index(row));
+        emit_block(inner->body);
+      }
+      for (const size_t number : numbers) {
+        const kernel::Accumulator& accumulator = nest_.accumulators[number];
+        Value* place = interchanged_sum(number, range.begin);
+        Value* before =
+            code_.load(stored(number), place, builder_.index(0), lanes, {.mask = mask_});
+        code_.store(stored(number),
+                    ops_.combine(accumulator.op, accumulator.dtype, before, sums_[number].value),
+                    place, builder_.index(0), {.mask = mask_});
+      }
+    });
+  };
+  const auto reduce = [&](const auto& self, size_t depth) -> void {
+    Value* extent = index_.emit(inner->axes[depth].axis_extent());
+    if (depth + 1 < inner->axes.size())
+      return builder_.loop(builder_.index(0), extent, builder_.index(1), [&](Value* position) {
+        axes_[inner->axes[depth].axis_id()] = position;
+        self(self, depth + 1);
+      });
+    Value* rest = ir_.CreateSRem(extent, builder_.index(kRowsAtOnce));
+    Value* whole = ir_.CreateSub(extent, rest);
+    builder_.loop(builder_.index(0), whole, builder_.index(kRowsAtOnce),
+                  [&](Value* first) { rows(first, kRowsAtOnce); });
+    builder_.loop(whole, extent, builder_.index(1), [&](Value* first) { rows(first, 1); });
+  };
+  reduce(reduce, 0);
+  for_each_vector(axis, range, [&] {
+    for (const size_t number : numbers)
+      sums_[number].value = code_.load(stored(number), interchanged_sum(number, range.begin),
+                                       builder_.index(0), lanes, {.mask = mask_});
+    for (auto after = inner + 1; after != loop.body.end(); ++after) emit_statement(*after);
+  });
+}
+
+void NestEmitter::reset(size_t number) {
+  const kernel::Accumulator& accumulator = nest_.accumulators[number];
+  Sum sum;
+  if (accumulator.vector_axes.empty()) {
+    const int lanes = depends_on_lanes(accumulator.reduction) ? plan_.lanes() : 1;
+    sum.value = ops_.identity(accumulator.op, accumulator.dtype, lanes);
+    sums_[number] = sum;
+    return;
+  }
+  sums_[number] = sum;
+  for_each_element(number, [&](Value* value) {
+    return ops_.identity(accumulator.op, accumulator.dtype, VectorBuilder::lanes_of(value));
+  });
+}
+
+/// Changes every element of an accumulator in scratch.
+void NestEmitter::for_each_element(size_t number, llvm::function_ref<Value*(Value* value)> change) {
+  const kernel::Accumulator& accumulator = nest_.accumulators[number];
+  const DType dtype = stored_dtype(accumulator.dtype);
+  Expr count = 1;
+  for (const Expr& axis : accumulator.vector_axes) count = count * axis.axis_extent();
+  Value* base = builder_.offset(entry_.scratch, index_.emit(plan_.accumulator_offset(number)));
+  Value* end = index_.emit(count);
+  const int lanes = plan_.lanes();
+  builder_.loop(builder_.index(0), end, builder_.index(lanes), [&](Value* i) {
+    Value* mask = lanes == 1 ? nullptr : builder_.lanes_below(ir_.CreateSub(end, i), lanes);
+    Value* value = code_.load(dtype, base, i, lanes, {.mask = mask});
+    code_.store(dtype, change(value), base, i, {.mask = mask});
+  });
+}
+
+void NestEmitter::accumulate(const Statement& statement) {
+  const kernel::Accumulator& accumulator = nest_.accumulators[statement.accumulator];
+  Sum& sum = sums_[statement.accumulator];
+  Value* value = value_of(statement.value);
+  const auto added = [&](Value* total) {
+    const int lanes = std::max(VectorBuilder::lanes_of(total), VectorBuilder::lanes_of(value));
+    Value* left = widened(total, lanes);
+    Value* right = widened(value, lanes);
+    if (statement.rescale_by)
+      left = ir_.CreateFMul(left, widened(sums_[*statement.rescale_by].factor, lanes));
+    if (lanes_reduce_ && mask_ != nullptr)
+      right =
+          ir_.CreateSelect(mask_, right, ops_.identity(accumulator.op, accumulator.dtype, lanes));
+    return ops_.combine(accumulator.op, accumulator.dtype, left, right);
+  };
+  if (sum.value != nullptr) {
+    sum.value = added(sum.value);
+    return;
+  }
+  const DType dtype = stored_dtype(accumulator.dtype);
+  Value* base =
+      builder_.offset(entry_.scratch, index_.emit(plan_.accumulator_offset(statement.accumulator)));
+  Value* position = sum_position(accumulator);
+  const int lanes = lane_axis_ ? plan_.lanes() : 1;
+  Value* total = code_.load(dtype, base, position, lanes, {.mask = mask_});
+  code_.store(dtype, added(total), base, position, {.mask = mask_});
+}
+
+/// Where the current element of an accumulator lies; the lane axis, if any, is its last.
+Value* NestEmitter::sum_position(const kernel::Accumulator& accumulator) {
+  Expr position = 0;
+  for (const Expr& axis : accumulator.vector_axes) position = position * axis.axis_extent() + axis;
+  return index_at_first_lane(position);
+}
+
+void NestEmitter::online_step(const Statement& statement) {
+  const kernel::Accumulator& accumulator = nest_.accumulators[statement.accumulator];
+  Sum& sum = sums_[statement.accumulator];
+  LUMINAL_CHECK(sum.value != nullptr && !lanes_reduce_, "an online maximum is one value");
+  Value* before = sum.value;
+  const int lanes = VectorBuilder::lanes_of(before);
+  sum.value = ops_.combine(accumulator.op, accumulator.dtype, before,
+                           widened(value_of(statement.value), lanes));
+  sum.running = true;
+  Value* change = ir_.CreateFSub(before, read_sum(statement.accumulator));
+  sum.factor = VectorMath(builder_, options_.accuracy).unary(accumulator.exponential, change);
+  // The maximum has a new value from here on.
+  for (auto& block : known_) block.erase(accumulator.reduction);
+}
+
+void NestEmitter::finish(const Statement& statement) {
+  const kernel::Accumulator& accumulator = nest_.accumulators[statement.accumulator];
+  Sum& sum = sums_[statement.accumulator];
+  const auto finished = [&](Value* value) {
+    if (statement.rescale_by) {
+      const Sum& max = sums_[*statement.rescale_by];
+      const int lanes = VectorBuilder::lanes_of(value);
+      Value* lowest =
+          VectorBuilder::number(max.value->getType(), -std::numeric_limits<double>::infinity());
+      Value* empty = ir_.CreateFCmpOEQ(max.value, lowest);
+      empty = ir_.CreateAnd(empty, widened(max.stepped, VectorBuilder::lanes_of(empty)));
+      value = ir_.CreateSelect(
+          widened(empty, lanes),
+          VectorBuilder::number(value->getType(), std::numeric_limits<double>::quiet_NaN()), value);
+    }
+    if (accumulator.dtype == DType::kI4 || accumulator.dtype == DType::kU4)
+      return code_.cast(stored_dtype(accumulator.dtype), accumulator.dtype, value);
+    return code_.round_to(accumulator.dtype, value);
+  };
+  if (sum.value != nullptr) {
+    sum.value = finished(sum.value);
+  } else if (statement.rescale_by || accumulator.dtype != stored_dtype(accumulator.dtype)) {
+    for_each_element(statement.accumulator, finished);
+  }
+  sum.running = false;
+  for (auto& block : known_) block.erase(accumulator.reduction);
+}
+
+}  // namespace luminal::codegen

@@ -181,7 +181,7 @@ void EGraph::execute_include(const Span& span, const IncludeCommand& include) {
   const SourceFile* file = sources_.add(include.file, read_file(span, include.file));
   open_files_.push_back(include.file);
   try {
-    for (const Command& command : parse_program(*file)) execute(command);
+    for (Command& command : parse_program(*file)) execute(std::move(command));
   } catch (...) {
     open_files_.pop_back();
     throw;

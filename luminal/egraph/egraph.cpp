@@ -28,7 +28,10 @@ EGraph::EGraph(EGraphOptions options)
 
 std::string EGraph::run_program(std::string_view text, std::string_view file_name) {
   const SourceFile* file = sources_.add(std::string(file_name), std::string(text));
-  return run_commands(parse_program(*file));
+  std::vector<Command> commands = parse_program(*file);
+  output_.clear();
+  for (Command& command : commands) execute(std::move(command));
+  return std::move(output_);
 }
 
 std::string EGraph::run_commands(const std::vector<Command>& commands) {
@@ -37,12 +40,12 @@ std::string EGraph::run_commands(const std::vector<Command>& commands) {
   return std::move(output_);
 }
 
-void EGraph::execute(const Command& command) {
+void EGraph::execute(Command command) {
   if (const auto* fail = std::get_if<FailCommand>(&command.body)) {
     execute_fail(command.span, *fail);
     return;
   }
-  for (Command& core : desugar(command)) execute_core(std::move(core));
+  for (Command& core : desugar(std::move(command))) execute_core(std::move(core));
 }
 
 void EGraph::execute_fail(const Span& span, const FailCommand& fail) {

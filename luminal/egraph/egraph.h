@@ -84,7 +84,7 @@ class EGraph {
   void pop();
 
  private:
-  void execute(const Command& command);
+  void execute(Command command);
   void execute_core(Command command);
   void execute_action(const Action& action);
   void execute_fail(const Span& span, const FailCommand& fail);

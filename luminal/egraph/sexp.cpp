@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "luminal/egraph/program_error.h"
@@ -89,32 +90,43 @@ class Reader {
  public:
   explicit Reader(const SourceFile& file) : file_(file), text_(file.text) {}
 
+  // Items wait on one stack until their list closes: each list is then made once, at its size.
   std::vector<Sexp> read_all() {
-    std::vector<Sexp> open(1);  // open[0] collects the top level
+    std::vector<Sexp> items;
+    std::vector<OpenList> open;
     while (skip_space()) {
       const uint32_t begin = at_;
       if (text_[at_] == '(') {
         ++at_;
-        if (open.size() > kMaxNesting)
+        if (open.size() >= kMaxNesting)
           throw parse_error(span(begin, at_), "nested deeper than {} levels", kMaxNesting);
-        open.emplace_back();
-        open.back().span = span(begin, at_);
+        open.push_back({begin, items.size()});
       } else if (text_[at_] == ')') {
         ++at_;
-        if (open.size() == 1) throw parse_error(span(begin, at_), "unexpected )");
-        Sexp list = std::move(open.back());
+        if (open.empty()) throw parse_error(span(begin, at_), "unexpected )");
+        const auto first = items.begin() + static_cast<ptrdiff_t>(open.back().first_item);
+        Sexp list;
+        list.span = span(open.back().begin, at_);
+        list.items.assign(std::make_move_iterator(first), std::make_move_iterator(items.end()));
+        items.erase(first, items.end());
+        items.push_back(std::move(list));
         open.pop_back();
-        list.span.end = at_;
-        open.back().items.push_back(std::move(list));
       } else {
-        open.back().items.push_back(text_[at_] == '"' ? read_string() : read_word());
+        items.push_back(text_[at_] == '"' ? read_string() : read_word());
       }
     }
-    if (open.size() > 1) throw parse_error(open.back().span, "missing ) to close this list");
-    return std::move(open[0].items);
+    if (!open.empty())
+      throw parse_error(span(open.back().begin, open.back().begin + 1),
+                        "missing ) to close this list");
+    return items;
   }
 
  private:
+  struct OpenList {
+    uint32_t begin;
+    size_t first_item;
+  };
+
   Span span(uint32_t begin, uint32_t end) const { return {&file_, begin, end}; }
 
   bool skip_space() {

@@ -7,8 +7,10 @@ a large join.
 """
 
 import argparse
+import dataclasses
 import pathlib
 import random
+import typing
 
 UNARY = ["Exp2", "Log2", "Sin", "Sqrt", "Recip", "Floor", "Cast"]
 BINARY = ["Add", "Mul", "Max", "Mod", "LessThan"]
@@ -303,18 +305,32 @@ def join(rows=1000000, seed=5):
             f"(n 0)\n(run {side + 2})\n(run paths 1)\n(print-size)\n")
 
 
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A program to measure. Those of one series grow in one size only."""
+    text: typing.Callable[[], str]
+    series: str = ""
+    size: int = 0
+
+
+def decoders():
+    """Tensor programs in three series: more rules, more layers under few rules, more layers under 500 rules."""
+    programs = {}
+    for rules in (60, 120, 200, 300, 400, 500):
+        programs[f"decoder_1_rules_{rules}"] = Program(lambda r=rules: decoder(1, rules=r), "rules", rules)
+    for layers in (2, 4, 8, 16, 32):
+        programs[f"decoder_{layers}_rules_60"] = Program(lambda n=layers: decoder(n, rules=60), "layers", layers)
+    for layers in (1, 4, 16, 64, 256):  # 64 layers: 100,000 term nodes
+        programs[f"decoder_{layers}"] = Program(lambda n=layers: decoder(n), "decoders", layers)
+    return programs
+
+
 PROGRAMS = {
-    "decoder_1_rules_60": lambda: decoder(1, rules=60),
-    "decoder_1_rules_200": lambda: decoder(1, rules=200),
-    "decoder_1": lambda: decoder(1),
-    "decoder_4": lambda: decoder(4),
-    "decoder_16": lambda: decoder(16),
-    "decoder_64": lambda: decoder(64),
-    "decoder_256": lambda: decoder(256),
-    "math": math,
-    "associative_commutative": associative_commutative,
-    "points_to": points_to,
-    "join": lambda: join(97 * 1000000),
+    **decoders(),
+    "math": Program(math),
+    "associative_commutative": Program(associative_commutative),
+    "points_to": Program(points_to),
+    "join": Program(lambda: join(97 * 1000000)),
 }
 
 
@@ -325,7 +341,7 @@ def main():
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or PROGRAMS:
-        (arguments.folder / f"{name}.egg").write_text(PROGRAMS[name]())
+        (arguments.folder / f"{name}.egg").write_text(PROGRAMS[name].text())
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def main():
     parser.add_argument("names", nargs="*", help="programs to run; all if none is given")
     parser.add_argument("--python", default=sys.executable, help="a Python that has the egglog package")
     parser.add_argument("--seconds", type=int, default=300, help="limit of the package per program")
-    parser.add_argument("--gigabytes", type=float, default=8, help="memory limit of the package")
+    parser.add_argument("--gigabytes", type=float, default=12, help="memory limit of the package")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(generate_programs.PROGRAMS)
     if unknown:

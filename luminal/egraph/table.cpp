@@ -133,19 +133,20 @@ bool Table::compact_if_sparse(std::vector<uint32_t>* kept) {
   return true;
 }
 
+// Rows that died since they were written are listed like all others: what an index holds must not
+// depend on when somebody first asked for it, because the matcher chooses by the sizes of buckets.
 const RowIndex& Table::refresh(CachedIndex& index) {
   if (index.columns.size() == 1) {
     const uint32_t column = index.columns[0];
     for (; index.end_row < end_row(); ++index.end_row) {
       const uint32_t ahead = index.end_row + kPrefetchDistance;
       if (ahead < end_row()) index.rows.prefetch(row(ahead)[column]);
-      if (live(index.end_row)) index.rows.add(row(index.end_row)[column], index.end_row);
+      index.rows.add(row(index.end_row)[column], index.end_row);
     }
     return index.rows;
   }
   std::vector<Value> key(index.columns.size());
   for (; index.end_row < end_row(); ++index.end_row) {
-    if (!live(index.end_row)) continue;
     const Value* cells = row(index.end_row);
     for (size_t i = 0; i < key.size(); ++i) key[i] = cells[index.columns[i]];
     index.rows.add(hash_words(key.data(), static_cast<uint32_t>(key.size())), index.end_row);
@@ -185,7 +186,7 @@ const TrieIndex& Table::trie(std::span<const uint32_t> columns, uint32_t* added)
   CachedTrie& trie = **found;
   if (added != nullptr) *added = end_row() - trie.end_row;
   for (; trie.end_row < end_row(); ++trie.end_row)
-    if (live(trie.end_row)) trie.rows.add(row(trie.end_row), trie.end_row);
+    trie.rows.add(row(trie.end_row), trie.end_row);
   return trie.rows;
 }
 

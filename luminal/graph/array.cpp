@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "luminal/graph/dispatch.h"
 #include "luminal/graph/elements.h"
@@ -15,11 +16,18 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 56;
 
 /// Equal values have equal bytes: bool is 0 or 1, and the unused half of a last byte is zero.
-void normalize_bytes(DType dtype, int64_t size, std::vector<std::byte>& bytes) {
+void normalize_bytes(DType dtype, int64_t size, std::span<std::byte> bytes) {
   if (is_bool(dtype))
     for (std::byte& byte : bytes)
       if (byte != std::byte{0}) byte = std::byte{1};
   if (bits(dtype) == 4 && size % 2 != 0) bytes.back() &= std::byte{15};
+}
+
+/// Memory for elements, as vector code likes it.
+std::shared_ptr<std::byte> make_bytes(size_t count) {
+  constexpr std::align_val_t kAlignment{64};
+  const auto release = [](std::byte* data) { ::operator delete(data, kAlignment); };
+  return {static_cast<std::byte*>(::operator new(count, kAlignment)), release};
 }
 
 template <typename T>
@@ -54,13 +62,22 @@ int64_t element_count(const Extents& extents) {
 
 Array::Array(DType dtype, Extents extents)
     : dtype_(dtype), extents_(std::move(extents)), size_(element_count(extents_)) {
-  const int64_t size = byte_size(dtype, size_);
   try {
-    data_ = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(size));
+    data_ = make_bytes(byte_count());
   } catch (const std::bad_alloc&) {
-    throw UserError("array", "there is no memory for the {} bytes of {}{}", size, dtype,
+    throw UserError("array", "there is no memory for the {} bytes of {}{}", byte_count(), dtype,
                     to_string(extents_));
   }
+  std::memset(data_.get(), 0, byte_count());
+}
+
+Array Array::adopt(DType dtype, Extents extents, std::shared_ptr<std::byte> memory) {
+  Array result(dtype, {0});
+  result.size_ = element_count(extents);
+  result.extents_ = std::move(extents);
+  LUMINAL_CHECK(memory != nullptr || result.size_ == 0, "an array of no memory");
+  result.data_ = std::move(memory);
+  return result;
 }
 
 Array::Array(DType dtype, Extents extents, std::vector<std::byte> bytes)
@@ -69,7 +86,8 @@ Array::Array(DType dtype, Extents extents, std::vector<std::byte> bytes)
     throw UserError("array", "{}{} takes {} bytes, not {}", dtype, to_string(extents_),
                     byte_size(dtype, size_), bytes.size());
   normalize_bytes(dtype, size_, bytes);
-  data_ = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  const auto owner = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  data_ = {owner, owner->data()};
 }
 
 template <typename T>
@@ -79,19 +97,22 @@ Array Array::from(DType dtype, Extents extents, std::span<const T> values) {
     throw UserError("array", "{}{} takes {} values, not {}", dtype, to_string(result.extents()),
                     result.size(), values.size());
   cast_elements(dtype_of<T>(), reinterpret_cast<const std::byte*>(values.data()), dtype,
-                result.data_->data(), result.size());
+                result.data_.get(), result.size());
   return result;
 }
 
 std::span<std::byte> Array::mutable_bytes() {
-  if (data_.use_count() > 1) data_ = std::make_shared<std::vector<std::byte>>(*data_);
-  return {data_->data(), data_->size()};
+  if (data_.use_count() > 1) {
+    const std::shared_ptr<std::byte> shared = std::exchange(data_, make_bytes(byte_count()));
+    if (size_ > 0) std::memcpy(data_.get(), shared.get(), byte_count());
+  }
+  return {data_.get(), byte_count()};
 }
 
 template <typename T>
 std::span<const T> Array::as() const {
   check_storage<T>(dtype_);
-  return {reinterpret_cast<const T*>(data_->data()), static_cast<size_t>(size_)};
+  return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size_)};
 }
 
 template <typename T>
@@ -105,11 +126,11 @@ Scalar Array::at(int64_t position) const {
   const ElementRun run{position, 1, 1};
   if (is_float(dtype_)) {
     double value = 0.0;
-    load(dtype_, data_->data(), run, &value);
+    load(dtype_, data_.get(), run, &value);
     return Scalar::of(dtype_, value);
   }
   int64_t value = 0;
-  load(dtype_, data_->data(), run, &value);
+  load(dtype_, data_.get(), run, &value);
   return Scalar::of(dtype_, value);
 }
 
@@ -129,7 +150,7 @@ void Array::set(int64_t position, const Scalar& value) {
 template <typename T>
 std::vector<T> Array::to_vector() const {
   std::vector<T> result(static_cast<size_t>(size_));
-  cast_elements(dtype_, data_->data(), dtype_of<T>(), reinterpret_cast<std::byte*>(result.data()),
+  cast_elements(dtype_, data_.get(), dtype_of<T>(), reinterpret_cast<std::byte*>(result.data()),
                 size_);
   return result;
 }
@@ -145,7 +166,7 @@ std::vector<bool> Array::to_vector<bool>() const {
 Array Array::cast(DType dtype) const {
   if (dtype == dtype_) return *this;
   Array result(dtype, extents_);
-  cast_elements(dtype_, data_->data(), dtype, result.data_->data(), size_);
+  cast_elements(dtype_, data_.get(), dtype, result.data_.get(), size_);
   return result;
 }
 
@@ -160,7 +181,7 @@ Array Array::reshaped(Extents extents) const {
 
 bool Array::identical(const Array& other) const {
   return dtype_ == other.dtype_ && extents_ == other.extents_ &&
-         (data_ == other.data_ || *data_ == *other.data_);
+         (data_ == other.data_ || std::ranges::equal(bytes(), other.bytes()));
 }
 
 template Array Array::from<double>(DType, Extents, std::span<const double>);

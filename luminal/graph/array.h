@@ -21,8 +21,8 @@ int64_t element_count(const Extents& extents);
 /// "[2, 3]"
 std::string to_string(const Extents& extents);
 
-/// An owned block of elements. Copies share the bytes until one of them is written to (copy on
-/// write).
+/// An owned block of elements, aligned for vectors unless it was made of foreign bytes. Copies
+/// share the bytes until one of them is written to (copy on write).
 class Array {
  public:
   Array() : Array(DType::kF32, {0}) {}
@@ -31,6 +31,9 @@ class Array {
   /// Takes bytes in our layout; throws UserError if their number does not fit. Bytes of bool are
   /// made 0 or 1.
   Array(DType dtype, Extents extents, std::vector<std::byte> bytes);
+  /// Takes over memory that somebody else made, of at least as many bytes as the elements take;
+  /// what is in it must be values of the dtype.
+  static Array adopt(DType dtype, Extents extents, std::shared_ptr<std::byte> memory);
   /// Converts values to `dtype` by the cast rules. T is any C++ type that has a dtype
   /// (dispatch.h), but for the narrow floats.
   template <typename T>
@@ -39,7 +42,7 @@ class Array {
   DType dtype() const { return dtype_; }
   const Extents& extents() const { return extents_; }
   int64_t size() const { return size_; }
-  std::span<const std::byte> bytes() const { return {data_->data(), data_->size()}; }
+  std::span<const std::byte> bytes() const { return {data_.get(), byte_count()}; }
   /// Unshares, then gives the bytes for writing.
   std::span<std::byte> mutable_bytes();
   /// Typed access; T must be the storage type of the dtype (not for packed dtypes), or it is a
@@ -63,10 +66,12 @@ class Array {
   bool identical(const Array& other) const;
 
  private:
+  size_t byte_count() const { return static_cast<size_t>(byte_size(dtype_, size_)); }
+
   DType dtype_;
   Extents extents_;
   int64_t size_;
-  std::shared_ptr<std::vector<std::byte>> data_;
+  std::shared_ptr<std::byte> data_;
 };
 
 }  // namespace luminal::graph

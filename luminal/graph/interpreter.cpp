@@ -1,13 +1,11 @@
-#include <fmt/format.h>
-
 #include <iostream>
 
-#include "luminal/graph/dim_binding.h"
-#include "luminal/graph/effects.h"
 #include "luminal/graph/interpreter_indexing.h"
 #include "luminal/graph/interpreter_reduce.h"
 #include "luminal/graph/interpreter_steps.h"
+#include "luminal/graph/opaque.h"
 #include "luminal/graph/program.h"
+#include "luminal/graph/run_binding.h"
 #include "luminal/support/check.h"
 
 namespace luminal::graph {
@@ -16,19 +14,8 @@ namespace {
 /// One run of a graph: the dims of this run and the arrays that are still needed.
 class Run {
  public:
-  Run(const Graph& graph, const RunRequest& request, const std::vector<Expr>& dims)
-      : graph_(graph), request_(request), arrays_(graph.size()) {
-    bind(dims);
-  }
-
-  /// Throws UserError if an input that is there does not fit.
-  void check_input(const Node& node) const {
-    const std::string& name = node.attribute<InputAttribute>().name;
-    const Array& value = *request_.inputs.at(name);
-    if (value.dtype() != node.dtype() || value.extents() != evaluate_shape(node.shape(), dims_))
-      throw UserError("run", "input '{}' takes {}, but was given {}{}", name, to_string(node.type),
-                      value.dtype(), to_string(value.extents()));
-  }
+  Run(const Graph& graph, const RunRequest& request, DimBindings dims)
+      : graph_(graph), request_(request), dims_(std::move(dims)), arrays_(graph.size()) {}
 
   void execute(const Step& step) {
     const auto start = std::chrono::steady_clock::now();
@@ -47,26 +34,6 @@ class Run {
   }
 
  private:
-  void bind(const std::vector<Expr>& dims) {
-    // Inputs that a pass found to be unused may still be given.
-    std::map<std::string, const Array*> inputs;
-    for (const auto& [name, value] : request_.inputs)
-      if (value != nullptr && graph_.find_input(name)) inputs.emplace(name, value);
-    const DimValues values = bind_dims(graph_, inputs, request_.dims);
-    for (const Expr& dim : dims) {
-      const auto found = values.find(dim.name());
-      if (found == values.end())
-        throw UserError("run",
-                        "the dim '{}' has no value; set it, or give an input whose shape says it",
-                        dim.name());
-      const symbolic::Interval range = dim.bounds();
-      if (!range.contains(found->second))
-        throw UserError("run", "the dim '{}' is {}, outside its range [{}, {}]", dim.name(),
-                        found->second, range.lo, range.hi);
-      dims_.push_back({dim, found->second});
-    }
-  }
-
   const Array& array(NodeId id) const {
     LUMINAL_CHECK(arrays_[id.value].has_value(), "%{} is read before it is computed", id.value);
     return *arrays_[id.value];
@@ -84,7 +51,7 @@ class Run {
       case OpClass::kIndexing:
         return compute_indexing(node, step);
       case OpClass::kBarrier:
-        return compute_barrier(node, step);
+        return compute_whole(node, step);
     }
     throw InternalError(fmt::format("{} cannot be interpreted", name(node.op)));
   }
@@ -172,44 +139,20 @@ class Run {
   }
 
   Array compute_indexing(const Node& node, const Step& step) {
+    if (node.op != Op::kGather) return compute_whole(node, step);
     Array result = result_of(node);
-    const std::unique_ptr<ElementSource> first = source(node, step.operands[0]);
-    if (node.op == Op::kArgSort) {
-      argsort(*first, node.attribute<ArgSortAttribute>().descending, result);
-      return result;
-    }
-    if (node.op == Op::kGather) {
-      const StepOperand& operand = step.operands[1];
-      const ArraySource data(array(operand.node), operand.view, dims_, "gather");
-      gather(*first, data, result);
-      return result;
-    }
-    const Extents updates = evaluate_shape(step.operands[1].view.domain(), dims_);
-    scatter(node.attribute<ScatterAttribute>().mode, *first, *source(node, step.operands[1]),
-            *source(node, step.operands[2]), updates.back(), result);
+    const StepOperand& operand = step.operands[1];
+    const ArraySource data(array(operand.node), operand.view, dims_, "gather");
+    gather(*source(node, step.operands[0]), data, result);
     return result;
   }
 
-  Array compute_barrier(const Node& node, const Step& step) {
-    if (node.op == Op::kCustom) return call_custom(node, step);
-    Array value = whole(node, step.operands[0]);
+  /// Nodes that read whole arrays.
+  Array compute_whole(const Node& node, const Step& step) {
+    std::vector<const Array*> operands;
+    for (const StepOperand& operand : step.operands) operands.push_back(&array(operand.node));
     std::ostream& text = request_.text != nullptr ? *request_.text : std::cout;
-    if (node.op == Op::kPrint) print_glance(text, node.attribute<PrintAttribute>().label, value);
-    if (node.op == Op::kDiff) print_diff(text, node.attribute<DiffAttribute>(), value);
-    return value;
-  }
-
-  Array call_custom(const Node& node, const Step& step) {
-    const CustomFunction& function = *node.attribute<CustomAttribute>().function;
-    std::vector<Array> operands;
-    for (const StepOperand& operand : step.operands) operands.push_back(whole(node, operand));
-    Array result = result_of(node);
-    const Extents extents = result.extents();
-    function.call(operands, result);
-    if (result.dtype() != node.dtype() || result.extents() != extents)
-      throw UserError(function.name, "must give {}{}, but gave {}{}", node.dtype(),
-                      to_string(extents), result.dtype(), to_string(result.extents()));
-    return result;
+    return compute_opaque(node, operands, dims_, text);
   }
 
   const Graph& graph_;
@@ -221,15 +164,14 @@ class Run {
 class Interpreter : public Program {
  public:
   explicit Interpreter(Graph graph)
-      : graph_(std::move(graph)), steps_(plan_steps(graph_)), dims_(used_dims(graph_, steps_)) {}
+      : graph_(std::move(graph)), steps_(plan_steps(graph_)), dims_(used_dims(graph_, steps_)) {
+    for (const Step& step : steps_)
+      if (graph_.node(step.node).op == Op::kInput) inputs_.push_back(step.node);
+  }
 
   std::vector<Array> run(const RunRequest& request) override {
-    // What is wrong with the inputs is said before anything is computed, and that one is missing
-    // before the dims that it would have told.
-    check_complete(request);
-    Run run(graph_, request, dims_);
-    for (const Step& step : steps_)
-      if (graph_.node(step.node).op == Op::kInput) run.check_input(graph_.node(step.node));
+    // What is wrong with the inputs is said before anything is computed.
+    Run run(graph_, request, bind_run(graph_, request, inputs_, dims_));
     for (const Step& step : steps_) run.execute(step);
     std::vector<Array> outputs;
     for (const Output& output : graph_.outputs()) outputs.push_back(run.output(output.edge));
@@ -239,24 +181,9 @@ class Interpreter : public Program {
   const Graph& graph() const override { return graph_; }
 
  private:
-  /// Throws UserError naming all inputs that are read and have no data.
-  void check_complete(const RunRequest& request) const {
-    std::vector<std::string> missing;
-    for (const Step& step : steps_) {
-      const Node& node = graph_.node(step.node);
-      if (node.op != Op::kInput) continue;
-      const std::string& name = node.attribute<InputAttribute>().name;
-      const auto found = request.inputs.find(name);
-      if (found == request.inputs.end() || found->second == nullptr)
-        missing.push_back(fmt::format("'{}' of type {}", name, to_string(node.type)));
-    }
-    if (missing.size() == 1) throw UserError("run", "input {} has no data", missing[0]);
-    if (!missing.empty())
-      throw UserError("run", "inputs {} have no data", fmt::join(missing, ", "));
-  }
-
   Graph graph_;
   std::vector<Step> steps_;
+  std::vector<NodeId> inputs_;  // that are read
   std::vector<Expr> dims_;
 };
 

@@ -124,7 +124,26 @@ void argsort_numbers(ElementSource& values, bool descending, Array& result) {
   }
 }
 
+[[noreturn]] void fail_gather(int64_t chosen, int64_t position, const Extents& extents,
+                              int64_t bound) {
+  throw UserError("gather",
+                  "index {} at position {} is out of range: it must be 0 <= index "
+                  "< {}",
+                  chosen, coordinates(position, extents), bound);
+}
+
 }  // namespace
+
+void check_positions(ElementSource& index, int64_t bound, const Extents& extents) {
+  Block block;
+  for_each_block(element_count(extents), [&](int64_t begin, int64_t count) {
+    index.read(begin, count, block);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t chosen = block.integers[static_cast<size_t>(i)];
+      if (chosen < 0 || chosen >= bound) fail_gather(chosen, begin + i, extents, bound);
+    }
+  });
+}
 
 void gather(ElementSource& index, const ArraySource& data, Array& result) {
   const int64_t bound = data.walker().domain().back();
@@ -137,11 +156,7 @@ void gather(ElementSource& index, const ArraySource& data, Array& result) {
     index.read(begin, count, block);
     for (int64_t i = begin; i < begin + count; ++i) {
       const int64_t chosen = block.integers[static_cast<size_t>(i - begin)];
-      if (chosen < 0 || chosen >= bound)
-        throw UserError("gather",
-                        "index {} at position {} is out of range: it must be 0 <= index "
-                        "< {}",
-                        chosen, coordinates(i, result.extents()), bound);
+      if (chosen < 0 || chosen >= bound) fail_gather(chosen, i, result.extents(), bound);
       const std::optional<int64_t> position = data.walker().at(i * bound + chosen);
       const Array& source = position ? data.array() : fill;
       copy_bits(width, source.bytes().data(), {position.value_or(0), 1, 1}, target, i);

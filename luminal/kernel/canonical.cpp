@@ -167,6 +167,7 @@ class Canonicalizer {
     std::vector<BodyId> order;
     for (BodyId root : roots_) visit(root, flips, seen, order);
     CanonicalKernel result;
+    result.order = order;
     result.dims = ordered_dims(order);
     std::vector<symbolic::Binding> names;
     for (size_t k = 0; k < result.dims.size(); ++k) {

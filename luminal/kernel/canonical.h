@@ -21,6 +21,8 @@ struct CanonicalKernel {
   std::vector<NodeId> tensors;
   /// Which dim S<k> is.
   std::vector<Expr> dims;
+  /// The bodies in the order of the text's lines, operands before users.
+  std::vector<BodyId> order;
 };
 
 /// `facts` goes into the text: what else the code depends on (alignment, aliasing, device).
@@ -28,5 +30,9 @@ struct CanonicalKernel {
 /// they round differently.
 CanonicalKernel canonicalize(const Arena& arena, const Kernel& kernel,
                              const std::string& facts = "");
+
+/// The kernel under its canonical names, in an arena of its own: tensor t<k> has the id k, dim S<k>
+/// that name. Kernels of equal text become equal, so that whatever is made of them is, too.
+Kernel rebuild(const Arena& arena, const Kernel& kernel, const CanonicalKernel& names, Arena& into);
 
 }  // namespace luminal::kernel

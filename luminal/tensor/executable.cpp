@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "luminal/compiler/compiled_program.h"
 #include "luminal/graph/dead_nodes.h"
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/listing.h"
@@ -80,7 +81,9 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
   if (options.simplify) passes.add(graph::default_passes());
   lowered = passes.run(lowered, {.verify = options.verify}).graph;
   needed_inputs_ = needed_inputs(state_->graph, lowered);
-  program_ = graph::make_interpreter(std::move(lowered));
+  program_ = options.backend == Backend::kInterpreter
+                 ? graph::make_interpreter(std::move(lowered))
+                 : compiler::make_compiled(std::move(lowered), options.compiler);
 }
 
 Executable::InputSlot& Executable::slot(std::string_view operation, std::string_view name) {
@@ -279,6 +282,9 @@ void Executable::swap(const Tensor& a, const Tensor& b) {
 }
 
 std::string Executable::explain() const {
+  if (const auto* compiled = dynamic_cast<const compiler::CompiledProgram*>(program_.get()))
+    return fmt::format("{} nodes as written, {} after passes; native code: {}", nodes_as_written_,
+                       ir().size(), compiler::to_string(compiled->plan()));
   return fmt::format(
       "{} nodes as written, {} after passes; run by the interpreter, one node at a time.\n{}",
       nodes_as_written_, ir().size(), graph::list_steps(ir()));

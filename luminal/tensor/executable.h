@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "luminal/compiler/options.h"
 #include "luminal/graph/pass.h"
 #include "luminal/graph/program.h"
 #include "luminal/tensor/graph.h"
@@ -20,8 +21,17 @@
 
 namespace luminal {
 
+/// What runs a graph.
+enum class Backend : uint8_t {
+  kCpu,          ///< native code, fused
+  kInterpreter,  ///< node by node, in the plainest exact way: what every other backend must equal
+};
+
 /// How to compile.
 struct CompileOptions {
+  Backend backend = Backend::kCpu;
+  /// How native code is made.
+  compiler::Options compiler = {};
   /// Run the graph passes (common subexpressions, folding, ...). Results are the same without.
   bool simplify = true;
   /// Passes of the user's own, run before those.

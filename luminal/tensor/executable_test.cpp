@@ -349,7 +349,7 @@ TEST(Executable, TracesEveryStepWithShapeAndTime) {
   exe.set(x, {{1, 2}, {3, 4}});
   std::ostringstream text;
   exe.run({.trace = true, .text = &text});
-  EXPECT_NE(text.str().find("max"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("relu"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find("f32[2, 2]"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find(" us "), std::string::npos) << text.str();
 }
@@ -357,8 +357,11 @@ TEST(Executable, TracesEveryStepWithShapeAndTime) {
 TEST(Executable, ExplainsWhatRuns) {
   Graph g;
   Tensor x = g.input("x", {2, 3});
-  Executable exe = compile(g, {softmax(relu(x))});
-  const std::string text = exe.explain();
+  const Tensor y = softmax(relu(x));
+  const std::string fused = compile(g, {y}).explain();
+  EXPECT_NE(fused.find("relu + softmax"), std::string::npos) << fused;
+  EXPECT_NE(fused.find("1 of them launches of 1 kernels"), std::string::npos) << fused;
+  const std::string text = compile(g, {y}, {.backend = Backend::kInterpreter}).explain();
   EXPECT_NE(text.find("= softmax(axis=1)"), std::string::npos) << text;
   EXPECT_NE(text.find("| softmax(axis=1)"), std::string::npos) << text;
   EXPECT_NE(text.find("x                            f32[2, 3]"), std::string::npos) << text;

@@ -1,7 +1,8 @@
 // Tests only: tensors from literal numbers, a value of a graph computed by the interpreter, and
 // comparisons that say what was expected where. Every run checks the graph with the verifier first
-// and computes it again after the passes of compile(), so every test of an op is also a test that
-// it builds a well-formed graph and that simplifying it changes nothing.
+// and computes it again after the passes of compile() and in native code, so every test of an op is
+// also a test that it builds a well-formed graph, that simplifying it changes nothing, and that the
+// compiler knows it.
 #pragma once
 
 #include <cstdint>

@@ -26,19 +26,57 @@ bool agrees(double actual, double expected, double tolerance) {
   return std::abs(actual - expected) <= tolerance * std::max(1.0, std::abs(expected));
 }
 
-/// The passes that compile() runs do not change a value, but for the bits of NaNs.
-void expect_same_when_simplified(const Tensor& tensor, const Data& data, const Array& expected) {
-  Executable executable = compile(tensor.graph(), {tensor}, {.simplify = true, .verify = true});
+Array run_compiled(const Tensor& tensor, const Data& data, const CompileOptions& options) {
+  Executable executable = compile(tensor.graph(), {tensor}, options);
   for (const auto& [name, value] : data.inputs)
     if (executable.ir().find_input(name)) executable.set(name, value);
   for (const auto& [name, value] : data.dims) executable.set_dim(name, value);
   executable.run();
-  const Array actual = executable.get(tensor);
+  return executable.get(tensor);
+}
+
+/// The passes that compile() runs do not change a value, but for the bits of NaNs.
+void expect_same_when_simplified(const Tensor& tensor, const Data& data, const Array& expected) {
+  const Array actual = run_compiled(
+      tensor, data, {.backend = Backend::kInterpreter, .simplify = true, .verify = true});
   ASSERT_EQ(actual.dtype(), expected.dtype());
   ASSERT_EQ(actual.extents(), expected.extents());
   for (int64_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(actual.at(i), expected.at(i))
         << "simplified, element " << i << " is " << actual.at(i).to_string() << " instead of "
+        << expected.at(i).to_string();
+}
+
+/// How far native code may be from the interpreter, relative to max(1, |expected|): it rounds less
+/// often where numbers are narrow, and elsewhere where they are wide.
+double tolerance_of(DType dtype) {
+  switch (dtype) {
+    case f64:
+      return 1e-13;
+    case f32:
+      return 3e-6;
+    case f16:
+      return 4e-3;
+    case bf16:
+      return 3e-2;
+    case f8e4m3:
+    case f8e5m2:
+      return 0.3;
+    default:
+      return 0.0;
+  }
+}
+
+/// Native code gives the same, as the graph is written: nothing is folded before.
+void expect_same_in_native_code(const Tensor& tensor, const Data& data, const Array& expected) {
+  const Array actual = run_compiled(tensor, data, {.simplify = false});
+  ASSERT_EQ(actual.dtype(), expected.dtype());
+  ASSERT_EQ(actual.extents(), expected.extents());
+  for (int64_t i = 0; i < expected.size(); ++i)
+    ASSERT_TRUE(actual.at(i) == expected.at(i) ||
+                agrees(actual.at(i).as_double(), expected.at(i).as_double(),
+                       tolerance_of(expected.dtype())))
+        << "in native code, element " << i << " is " << actual.at(i).to_string() << " instead of "
         << expected.at(i).to_string();
 }
 
@@ -85,7 +123,10 @@ Array run(const Tensor& tensor, const Data& data) {
   request.dims = data.dims;
   request.text = data.text;
   Array result = graph::make_interpreter(std::move(copy))->run(request).at(0);
-  if (data.text == nullptr) expect_same_when_simplified(tensor, data, result);
+  if (data.text == nullptr) {
+    expect_same_when_simplified(tensor, data, result);
+    expect_same_in_native_code(tensor, data, result);
+  }
   return result;
 }
 

@@ -23,7 +23,7 @@ BodyCode::BodyCode(VectorBuilder& builder, const kernel::Arena& arena,
       arena_(arena),
       options_(options),
       code_(builder, {.flush_bf16 = !options.round_each}),
-      ops_(builder, options),
+      ops_(builder, code_, options),
       index_(builder),
       known_(1) {
   index_.symbol_value = [this](const Expr& expr) { return symbol(expr); };

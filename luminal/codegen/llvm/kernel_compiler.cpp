@@ -15,13 +15,14 @@
 #include <memory>
 #include <mutex>
 
+#include "luminal/codegen/llvm/code_version.h"
 #include "luminal/support/check.h"
 
 namespace luminal::codegen {
 namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
-// Raised when emitters change what they write for an equal key.
+// Of the layout of cached files; what is in them is keyed by code_version().
 constexpr uint32_t kCacheVersion = 1;
 
 /// Registers the x86 backend, once per process.
@@ -146,7 +147,7 @@ std::string KernelCompiler::assembly_text(const KernelSource& source) const {
 
 std::string_view compiler_version() {
   static const std::string version =
-      fmt::format("llvm {} luminal {}", LLVM_VERSION_STRING, kCacheVersion);
+      fmt::format("llvm {} luminal {}", LLVM_VERSION_STRING, code_version());
   return version;
 }
 

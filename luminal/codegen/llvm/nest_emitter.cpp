@@ -24,7 +24,7 @@ NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
       options_(options),
       plan_(arena, nest, builder.target(), options),
       code_(builder, {.flush_bf16 = !options.round_each}),
-      ops_(builder, {options.round_each, options.accuracy}),
+      ops_(builder, code_, {options.round_each, options.accuracy}),
       index_(builder),
       sums_(nest.accumulators.size()) {
   index_.symbol_value = [this](const Expr& expr) { return symbol(expr); };

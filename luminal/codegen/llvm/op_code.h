@@ -17,8 +17,9 @@ class OpCode {
     bool round_each = false;  ///< round narrow floats after every op, as the interpreter does
     MathAccuracy accuracy = MathAccuracy::kFull;
   };
-  OpCode(VectorBuilder& builder, Options options)
-      : builder_(builder), ir_(builder.ir()), code_(builder), options_(options) {}
+  /// `code` has loaded the operands and knows the bits of narrow ones.
+  OpCode(VectorBuilder& builder, ElementCode& code, Options options)
+      : builder_(builder), ir_(builder.ir()), code_(code), options_(options) {}
 
   /// How good a function must be whose result the graph rounds to this dtype.
   static MathAccuracy accuracy_for(graph::DType dtype, MathAccuracy wanted);
@@ -45,7 +46,7 @@ class OpCode {
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
-  ElementCode code_;
+  ElementCode& code_;
   Options options_;
 };
 

@@ -1,0 +1,241 @@
+#include "luminal/compiler/build_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "luminal/compiler/buffer_plan.h"
+#include "luminal/compiler/kernel_set.h"
+#include "luminal/compiler/labels.h"
+#include "luminal/compiler/step_order.h"
+#include "luminal/graph/interpreter_steps.h"
+#include "luminal/runtime/cpu/thread_team.h"
+
+namespace luminal::compiler {
+namespace {
+
+using graph::Node;
+using kernel::PlannedKernel;
+
+/// A program that has to materialise more than it is asked for.
+class WithRoots : public kernel::Program {
+ public:
+  WithRoots(const kernel::Program& program, std::span<const NodeId> more)
+      : program_(program), roots_(program.roots().begin(), program.roots().end()) {
+    for (const NodeId id : more)
+      if (std::find(roots_.begin(), roots_.end(), id) == roots_.end()) roots_.push_back(id);
+  }
+  size_t size() const override { return program_.size(); }
+  const Node& node(NodeId id) const override { return program_.node(id); }
+  std::span<const NodeId> roots() const override { return roots_; }
+  size_t variant(NodeId id) const override { return program_.variant(id); }
+  std::span<const kernel::NamedRegion> named_regions() const override {
+    return program_.named_regions();
+  }
+
+ private:
+  const kernel::Program& program_;
+  std::vector<NodeId> roots_;
+};
+
+kernel::CutSearchOptions search_options(const Options& options) {
+  kernel::CutSearchOptions result;
+  const int threads = options.threads > 0 ? options.threads : runtime::default_thread_team().size();
+  result.machine = options.machine.value_or(kernel::Machine::cpu(threads));
+  result.estimate = {
+      .dims = options.dims, .typical_dim = options.typical_dim, .reassociate = options.reassociate};
+  return result;
+}
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const graph::Graph& graph, const Options& options, Plan& plan)
+      : graph_(graph),
+        options_(options),
+        plan_(plan),
+        checks_(index_checks(graph)),
+        source_(graph),
+        program_(source_, checked_nodes()),
+        buffers_(plan),
+        kernels_(options) {}
+
+  void run() {
+    cut_ = kernel::search_cut(arena_, program_, search_options(options_));
+    const std::vector<WorkUnit> units = ordered_units(program_, *cut_, checks_);
+    for (const PlannedKernel& planned : cut_->kernels) add_kernel(planned);
+    kernels_.compile();
+    for (const WorkUnit& unit : units) add_steps(unit);
+    for (size_t k = 0; k < graph_.outputs().size(); ++k)
+      plan_.outputs.push_back(buffer(source_.output(k)));
+    plan_.kernels = kernels_.take_kernels();
+    buffers_.place();
+  }
+
+ private:
+  std::vector<NodeId> checked_nodes() const {
+    std::vector<NodeId> result;
+    for (const IndexCheck& check : checks_) {
+      const NodeId index = graph_.node(check.gather).operands[0].node;
+      if (!check.from_dims && !kernel::is_source(graph_.node(index))) result.push_back(index);
+    }
+    return result;
+  }
+
+  void add_kernel(const PlannedKernel& planned) {
+    labels_.push_back(
+        label_of(graph_, program_, nodes_inside(program_, planned.nodes, planned.reads)));
+    const kernel::NestOptions nest{.online = false, .keep_rows = true};
+    uses_.push_back(
+        kernels_.add(arena_, planned.estimate.kernel, labels_.back(), nest, constants_of(planned)));
+  }
+
+  /// Tensors that rarely change.
+  std::vector<NodeId> constants_of(const PlannedKernel& planned) const {
+    std::vector<NodeId> result;
+    for (const NodeId id : planned.reads) {
+      const Node& node = program_.node(id);
+      const bool weight =
+          node.op == graph::Op::kInput &&
+          std::find(options_.weights.begin(), options_.weights.end(),
+                    node.attribute<graph::InputAttribute>().name) != options_.weights.end();
+      if (node.op == graph::Op::kConstant || weight) result.push_back(id);
+    }
+    return result;
+  }
+
+  /// The buffer of a materialised node.
+  size_t buffer(NodeId id) {
+    const auto found = buffer_of_.find(id);
+    if (found != buffer_of_.end()) return found->second;
+    const Node& node = program_.node(id);
+    PlanBuffer buffer;
+    buffer.name = node.name.empty() ? fmt::format("%{}", id.value) : node.name;
+    buffer.type = node.type;
+    buffer.bytes = bytes_of(node.type);
+    if (node.op == graph::Op::kInput) {
+      buffer.place = Place::kInput;
+      buffer.name = node.attribute<graph::InputAttribute>().name;
+    } else if (node.op == graph::Op::kConstant && kernel::is_source(node)) {
+      buffer.place = Place::kConstant;
+      buffer.value = node.attribute<graph::ConstantAttribute>().value;
+    }
+    const size_t number = buffers_.add(std::move(buffer));
+    buffer_of_.emplace(id, number);
+    return number;
+  }
+
+  PlanStep step_of(NodeId id, std::string label) const {
+    PlanStep step;
+    step.label = std::move(label);
+    // Copies of outputs stand for the node they copy.
+    step.node = id.value < graph_.size() ? id : program_.node(id).operands[0].node;
+    step.type = program_.node(id).type;
+    return step;
+  }
+
+  void add_steps(const WorkUnit& unit) {
+    if (unit.kind == WorkUnit::Kind::kKernel) return add_launches(unit.kernel);
+    const Node& node = program_.node(unit.node);
+    PlanStep step = step_of(unit.node, std::string(graph::name(node.op)));
+    if (unit.kind == WorkUnit::Kind::kCheck) {
+      step.label = "check positions";
+      step.action = CheckStep{node, buffer(node.operands[0].node)};
+    } else {
+      HostStep host{node, {}, buffer(unit.node)};
+      for (const graph::Edge& edge : node.operands) host.operands.push_back(buffer(edge.node));
+      step.action = std::move(host);
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_launches(size_t number) {
+    const PlannedKernel& planned = cut_->kernels[number];
+    const KernelUse& use = uses_[number];
+    const codegen::CpuKernel& code = kernels_.code(use);
+    if (planned.estimate.in_place_of) update_in_place(planned);
+    std::vector<size_t> temporaries;
+    for (size_t k = 0; k < code.temporaries.size(); ++k)
+      temporaries.push_back(add_temporary(use, code, k, labels_[number]));
+    for (size_t k = 0; k < code.launches.size(); ++k) {
+      const codegen::CpuLaunch& launch = code.launches[k];
+      PlanStep step = step_of(planned.nodes.back(), labels_[number]);
+      LaunchStep action;
+      action.kernel = kernels_.entry(use, k);
+      for (const codegen::LaunchBuffer& each : launch.buffers)
+        action.buffers.push_back(each.kind == codegen::LaunchBuffer::Kind::kTensor
+                                     ? buffer(use.renamed(each.tensor))
+                                     : temporaries[each.temporary]);
+      for (const Expr& scalar : launch.scalars) action.scalars.push_back(use.renamed(scalar));
+      action.items = use.renamed(launch.items);
+      action.scratch_bytes = use.renamed(launch.scratch_bytes);
+      action.chunk = launch.chunk;
+      action.threads = launch.threads;
+      action.work = work_of(arena_, planned.estimate.kernel);
+      step.action = std::move(action);
+      step.schedule = code.schedule;
+      step.text = kernels_.text(use);
+      step.estimated_us = planned.estimate.microseconds;
+      (launch.prepare ? plan_.prepare : plan_.steps).push_back(std::move(step));
+    }
+    if (code.launches.size() == 1 && temporaries.empty()) offer_in_place(planned);
+  }
+
+  size_t add_temporary(const KernelUse& use, const codegen::CpuKernel& code, size_t k,
+                       const std::string& label) {
+    PlanBuffer buffer;
+    buffer.name = fmt::format("{}, temporary {}", label, k);
+    buffer.bytes = use.renamed(code.temporaries[k]);
+    buffer.type = {graph::DType::kU8, {buffer.bytes}};
+    for (const codegen::CpuLaunch& launch : code.launches)
+      for (const codegen::LaunchBuffer& each : launch.buffers)
+        if (launch.prepare && each.kind == codegen::LaunchBuffer::Kind::kTemporary &&
+            each.temporary == k)
+          buffer.place = Place::kPrepared;
+    return buffers_.add(std::move(buffer));
+  }
+
+  /// A kernel that writes a region only: the rest must be there, in memory that is taken over from
+  /// the old tensor or copied.
+  void update_in_place(const PlannedKernel& planned) {
+    const NodeId updated = *planned.estimate.in_place_of;
+    const size_t from = buffer(updated);
+    const size_t to = buffer(planned.nodes[0]);
+    PlanStep step = step_of(planned.nodes[0], "copy");
+    step.action = CopyStep{from, to};
+    plan_.steps.push_back(std::move(step));
+    if (!reads(arena_, planned.estimate.kernel, updated)) buffers_.offer_takeover(from, to);
+  }
+
+  /// Elementwise kernels may write over what they read last.
+  void offer_in_place(const PlannedKernel& planned) {
+    if (planned.nodes.size() != 1 || planned.estimate.in_place_of) return;
+    for (const NodeId read : planned.reads)
+      if (may_overwrite(arena_, planned.estimate.kernel, read))
+        buffers_.offer_in_place(buffer(read), buffer(planned.nodes[0]));
+  }
+
+  const graph::Graph& graph_;
+  const Options& options_;
+  Plan& plan_;
+  std::vector<IndexCheck> checks_;
+  kernel::GraphProgram source_;
+  WithRoots program_;
+  kernel::Arena arena_;
+  std::optional<kernel::CutPlan> cut_;
+  BufferPlanner buffers_;
+  KernelSet kernels_;
+  std::vector<KernelUse> uses_;
+  std::vector<std::string> labels_;
+  std::map<NodeId, size_t> buffer_of_;
+};
+
+}  // namespace
+
+Plan build_plan(graph::Graph graph, const Options& options) {
+  Plan plan;
+  plan.graph = std::move(graph);
+  plan.dims = graph::used_dims(plan.graph, graph::plan_steps(plan.graph));
+  PlanBuilder(plan.graph, options, plan).run();
+  return plan;
+}
+
+}  // namespace luminal::compiler

@@ -1,0 +1,392 @@
+#include "luminal/compiler/compiled_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+
+#include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/index_checks.h"
+#include "luminal/compiler/plan_values.h"
+#include "luminal/compiler/result_pool.h"
+#include "luminal/graph/interpreter_steps.h"
+#include "luminal/graph/opaque.h"
+#include "luminal/graph/query.h"
+#include "luminal/graph/run_binding.h"
+#include "luminal/runtime/cpu/arena.h"
+#include "luminal/runtime/cpu/device.h"
+#include "luminal/runtime/cpu/module.h"
+#include "luminal/support/check.h"
+
+namespace luminal::compiler {
+namespace {
+
+using graph::Array;
+using graph::Node;
+using graph::RunRequest;
+
+/// Launches that compute fewer values are over before another thread has begun.
+constexpr int64_t kSmallWork = 16384;
+
+/// A tensor in foreign memory as an array, for as long as the memory is there.
+Array borrowed(const PlanBuffer& buffer, const graph::Extents& extents, std::byte* data) {
+  return Array::adopt(buffer.type.dtype, extents,
+                      std::shared_ptr<std::byte>(std::shared_ptr<std::byte>(), data));
+}
+
+template <typename T>
+bool all_below(const std::byte* data, int64_t count, int64_t bound) {
+  const T* values = reinterpret_cast<const T*>(data);
+  bool fine = true;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<int64_t>(values[i]);
+    fine &= value >= 0 && value < bound;
+  }
+  return fine;
+}
+
+/// A quick look: true only if every element is in range.
+bool quickly_in_range(const Array& positions, int64_t bound) {
+  const std::byte* data = positions.bytes().data();
+  switch (positions.dtype()) {
+    case graph::DType::kI64:
+      return all_below<int64_t>(data, positions.size(), bound);
+    case graph::DType::kI32:
+      return all_below<int32_t>(data, positions.size(), bound);
+    default:
+      return false;
+  }
+}
+
+/// Positions that follow from the dims, and what computes them.
+struct DimsCheck {
+  Node gather;
+  std::unique_ptr<graph::Program> positions;
+};
+
+class Compiled : public CompiledProgram {
+ public:
+  Compiled(Plan plan, int threads)
+      : plan_(std::move(plan)), values_(plan_), team_(runtime::default_thread_team()) {
+    threads_ = threads > 0 ? std::min(threads, team_.size()) : team_.size();
+    load_kernels();
+    find_inputs();
+    find_checks();
+    addresses_.resize(plan_.buffers.size());
+    pointers_.resize(plan_.steps.size() + plan_.prepare.size());
+    prepared_.resize(plan_.prepared);
+    prepared_values_.resize(plan_.prepare.size());
+  }
+
+  const graph::Graph& graph() const override { return plan_.graph; }
+  const Plan& plan() const override { return plan_; }
+  int64_t working_bytes() const override {
+    int64_t total = slots_.size() + scratch_.size();
+    for (const runtime::HostMemory& memory : prepared_) total += memory.size();
+    return total;
+  }
+
+  std::vector<Array> run(const RunRequest& request) override {
+    bind(request);
+    place_buffers(request);
+    prepare();
+    for (size_t k = 0; k < plan_.steps.size(); ++k) execute(k, request);
+    return take_outputs(request);
+  }
+
+ private:
+  /// An input of the graph and its data in the run before.
+  struct Input {
+    std::string name;
+    bool given = false;
+    graph::DType dtype = graph::DType::kF32;
+    graph::Extents extents;
+  };
+
+  void load_kernels() {
+    for (const PlanKernel& kernel : plan_.kernels) {
+      modules_.push_back(std::make_unique<runtime::CpuModule>(kernel.artifact));
+      entries_.push_back(modules_.back()->entry(kernel.entry));
+    }
+  }
+
+  void find_inputs() {
+    for (const graph::Step& step : graph::plan_steps(plan_.graph))
+      if (plan_.graph.node(step.node).op == graph::Op::kInput) needed_inputs_.push_back(step.node);
+    for (const NodeId id : plan_.graph.ids()) {
+      const Node& node = plan_.graph.node(id);
+      if (node.op != graph::Op::kInput) continue;
+      inputs_.push_back({node.attribute<graph::InputAttribute>().name, false, {}, {}});
+    }
+  }
+
+  void find_checks() {
+    view_checks_ = view_checks(plan_.graph);
+    for (const IndexCheck& check : index_checks(plan_.graph)) {
+      if (!check.from_dims) continue;
+      const Node& gather = plan_.graph.node(check.gather);
+      graph::Subgraph part = graph::extract(plan_.graph, std::span(&gather.operands[0].node, 1));
+      dims_checks_.push_back({gather, graph::make_interpreter(std::move(part.graph))});
+    }
+  }
+
+  /// True if dims and inputs are as in the run before; remembers them.
+  bool same_as_before(const RunRequest& request) {
+    bool same = bound_ && request.dims == request_dims_;
+    for (Input& input : inputs_) {
+      const auto found = request.inputs.find(input.name);
+      const Array* value = found == request.inputs.end() ? nullptr : found->second;
+      const bool given = value != nullptr;
+      if (given == input.given &&
+          (!given || (value->dtype() == input.dtype && value->extents() == input.extents)))
+        continue;
+      same = false;
+      input.given = given;
+      if (!given) continue;
+      input.dtype = value->dtype();
+      input.extents = value->extents();
+    }
+    if (!same) request_dims_ = request.dims;
+    return same;
+  }
+
+  void bind(const RunRequest& request) {
+    if (same_as_before(request)) return;
+    bound_ = false;
+    dims_ = graph::bind_run(plan_.graph, request, needed_inputs_, plan_.dims);
+    values_.bind(dims_);
+    for (const ViewCheck& check : view_checks_) check_view(check, dims_);
+    for (const DimsCheck& check : dims_checks_) {
+      RunRequest part;
+      for (const auto& [name, interval] : check.positions->graph().dims())
+        for (const symbolic::Binding& dim : dims_)
+          if (dim.symbol.name() == name) part.dims[name] = *dim.value.constant_value();
+      check_positions(check.gather, check.positions->run(part)[0], dims_);
+    }
+    size_memory();
+    bound_ = true;
+  }
+
+  void size_memory() {
+    std::vector<int64_t> slot_bytes(plan_.slots, 0);
+    for (size_t k = 0; k < plan_.buffers.size(); ++k)
+      if (plan_.buffers[k].place == Place::kSlot && plan_.slots > 0)
+        slot_bytes[plan_.buffers[k].index] =
+            std::max(slot_bytes[plan_.buffers[k].index], values_.bytes(k));
+    slot_offsets_.clear();
+    int64_t total = 0;
+    for (const int64_t bytes : slot_bytes) {
+      slot_offsets_.push_back(total);
+      total += runtime::aligned_size(bytes);
+    }
+    if (slots_.size() < total) slots_ = runtime::HostMemory(total);
+    int64_t scratch = 0;
+    for (size_t k = 0; k < pointers_.size(); ++k)
+      if (const auto& launch = values_.launch(k))
+        scratch = std::max(scratch, runtime::aligned_size(launch->scratch_bytes));
+    scratch *= team_.size();
+    if (scratch_.size() < scratch) scratch_ = runtime::HostMemory(scratch);
+    results_.resize(plan_.results);
+    result_bytes_.assign(plan_.results, 0);
+    for (size_t k = 0; k < plan_.buffers.size(); ++k) {
+      const PlanBuffer& buffer = plan_.buffers[k];
+      if (buffer.place == Place::kResult)
+        result_bytes_[buffer.index] = std::max(result_bytes_[buffer.index], values_.bytes(k));
+      if (buffer.place == Place::kPrepared && prepared_[buffer.index].size() < values_.bytes(k)) {
+        prepared_[buffer.index] = runtime::HostMemory(values_.bytes(k));
+        prepared_values_.assign(plan_.prepare.size(), std::nullopt);
+      }
+    }
+  }
+
+  const Array& input_array(const RunRequest& request, const PlanBuffer& buffer) const {
+    return *request.inputs.find(buffer.name)->second;
+  }
+
+  void place_buffers(const RunRequest& request) {
+    for (size_t k = 0; k < results_.size(); ++k) results_[k] = pool_.take(result_bytes_[k]);
+    request_ = &request;
+    for (size_t k = 0; k < plan_.buffers.size(); ++k) {
+      const PlanBuffer& buffer = plan_.buffers[k];
+      switch (buffer.place) {
+        case Place::kInput:
+          addresses_[k] = const_cast<std::byte*>(input_array(request, buffer).bytes().data());
+          break;
+        case Place::kConstant:
+          addresses_[k] = const_cast<std::byte*>(buffer.value.bytes().data());
+          break;
+        case Place::kResult:
+          addresses_[k] = results_[buffer.index].get();
+          break;
+        case Place::kSlot:
+          addresses_[k] = plan_.slots == 0 ? nullptr : slots_.data() + slot_offsets_[buffer.index];
+          break;
+        case Place::kPrepared:
+          addresses_[k] = prepared_[buffer.index].data();
+          break;
+      }
+    }
+    const auto fill = [&](const PlanStep& step, std::vector<void*>& pointers) {
+      const auto* launch = std::get_if<LaunchStep>(&step.action);
+      if (launch == nullptr) return;
+      pointers.resize(launch->buffers.size());
+      for (size_t k = 0; k < pointers.size(); ++k) pointers[k] = addresses_[launch->buffers[k]];
+    };
+    for (size_t k = 0; k < plan_.steps.size(); ++k) fill(plan_.steps[k], pointers_[k]);
+    for (size_t k = 0; k < plan_.prepare.size(); ++k)
+      fill(plan_.prepare[k], pointers_[plan_.steps.size() + k]);
+  }
+
+  /// Runs what prepares data that is new. Data is known to be the same if its memory is: holding on
+  /// to it keeps others from writing there.
+  void prepare() {
+    for (size_t k = 0; k < plan_.prepare.size(); ++k) {
+      const auto& launch = std::get<LaunchStep>(plan_.prepare[k].action);
+      const auto& values = values_.launch(plan_.steps.size() + k);
+      if (!values) continue;
+      Prepared now{*values, {}};
+      for (const size_t buffer : launch.buffers)
+        if (plan_.buffers[buffer].place == Place::kInput)
+          now.sources.push_back(input_array(*request_, plan_.buffers[buffer]));
+      if (prepared_values_[k] && prepared_values_[k]->same_as(now)) continue;
+      start(launch, *values, pointers_[plan_.steps.size() + k]);
+      prepared_values_[k] = std::move(now);
+    }
+  }
+
+  void start(const LaunchStep& launch, const LaunchValues& values,
+             const std::vector<void*>& pointers) {
+    runtime::Launch call;
+    call.buffers = pointers;
+    call.scalars = values.scalars;
+    const int most = launch.threads > 0 ? std::min(launch.threads, threads_) : threads_;
+    call.size = {values.items, launch.chunk, values.work < kSmallWork ? 1 : most};
+    call.scratch = scratch_.data();
+    runtime::launch_on_team(team_, entries_[launch.kernel], call, values.scratch_bytes);
+  }
+
+  void execute(size_t number, const RunRequest& request) {
+    const PlanStep& step = plan_.steps[number];
+    const auto begin = std::chrono::steady_clock::now();
+    if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
+      if (const auto& values = values_.launch(number)) start(*launch, *values, pointers_[number]);
+    } else if (const auto* host = std::get_if<HostStep>(&step.action)) {
+      compute(*host, request);
+    } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
+      std::memcpy(addresses_[copy->to], addresses_[copy->from],
+                  static_cast<size_t>(values_.bytes(copy->to)));
+    } else {
+      return check(std::get<CheckStep>(step.action));
+    }
+    if (!request.on_step) return;
+    const std::chrono::duration<double, std::micro> elapsed =
+        std::chrono::steady_clock::now() - begin;
+    request.on_step({step.label, step.node, step.type.dtype,
+                     graph::evaluate_shape(step.type.shape, dims_), elapsed.count()});
+  }
+
+  /// What a buffer holds, as an array.
+  Array array_of(size_t buffer) const {
+    const PlanBuffer& info = plan_.buffers[buffer];
+    if (info.place == Place::kInput) return input_array(*request_, info);
+    if (info.place == Place::kConstant) return info.value;
+    return borrowed(info, values_.extents(buffer), addresses_[buffer]);
+  }
+
+  void compute(const HostStep& host, const RunRequest& request) {
+    std::vector<Array> arrays;
+    for (const size_t operand : host.operands) {
+      arrays.push_back(array_of(operand));
+      // The user's function may keep what it is given.
+      if (host.node.op == graph::Op::kCustom && plan_.buffers[operand].place != Place::kInput) {
+        const std::span<const std::byte> bytes = arrays.back().bytes();
+        arrays.back() = Array(arrays.back().dtype(), arrays.back().extents(),
+                              std::vector<std::byte>(bytes.begin(), bytes.end()));
+      }
+    }
+    std::vector<const Array*> operands;
+    for (const Array& array : arrays) operands.push_back(&array);
+    std::ostream& text = request.text != nullptr ? *request.text : std::cout;
+    const Array result = graph::compute_opaque(host.node, operands, dims_, text);
+    const std::span<const std::byte> bytes = result.bytes();
+    if (!bytes.empty()) std::memmove(addresses_[host.result], bytes.data(), bytes.size());
+  }
+
+  void check(const CheckStep& step) const {
+    const Array positions = array_of(step.index);
+    const bool padded = !step.gather.operands[0].view.conditions().empty();
+    const Expr last = symbolic::substitute(step.gather.operands[1].view.domain().back(), dims_);
+    if (!padded && quickly_in_range(positions, *last.constant_value())) return;
+    check_positions(step.gather, positions, dims_);
+  }
+
+  std::vector<Array> take_outputs(const RunRequest& request) {
+    std::vector<Array> outputs;
+    for (const size_t buffer : plan_.outputs) {
+      const PlanBuffer& info = plan_.buffers[buffer];
+      if (info.place == Place::kInput) {
+        outputs.push_back(input_array(request, info));
+      } else if (info.place == Place::kConstant) {
+        outputs.push_back(info.value);
+      } else {
+        outputs.push_back(
+            Array::adopt(info.type.dtype, values_.extents(buffer), results_[info.index]));
+      }
+    }
+    for (std::shared_ptr<std::byte>& result : results_) result.reset();
+    return outputs;
+  }
+
+  /// What a prepare step was run with.
+  struct Prepared {
+    LaunchValues values;
+    std::vector<Array> sources;
+
+    bool same_as(const Prepared& other) const {
+      if (!(values == other.values) || sources.size() != other.sources.size()) return false;
+      for (size_t k = 0; k < sources.size(); ++k)
+        if (sources[k].bytes().data() != other.sources[k].bytes().data()) return false;
+      return true;
+    }
+  };
+
+  Plan plan_;
+  PlanValues values_;
+  runtime::ThreadTeam& team_;
+  int threads_ = 1;
+  std::vector<std::unique_ptr<runtime::CpuModule>> modules_;
+  std::vector<runtime::CpuEntry> entries_;
+  std::vector<Input> inputs_;
+  std::vector<NodeId> needed_inputs_;
+  std::vector<ViewCheck> view_checks_;
+  std::vector<DimsCheck> dims_checks_;
+
+  // Of the dims bound last.
+  bool bound_ = false;
+  graph::DimValues request_dims_;
+  graph::DimBindings dims_;
+  std::vector<int64_t> slot_offsets_;
+  std::vector<int64_t> result_bytes_;
+  runtime::HostMemory slots_;
+  runtime::HostMemory scratch_;
+  std::vector<runtime::HostMemory> prepared_;
+  std::vector<std::optional<Prepared>> prepared_values_;
+
+  // Of the run.
+  const RunRequest* request_ = nullptr;
+  ResultPool pool_;
+  std::vector<std::shared_ptr<std::byte>> results_;
+  std::vector<std::byte*> addresses_;
+  std::vector<std::vector<void*>> pointers_;
+};
+
+}  // namespace
+
+std::unique_ptr<CompiledProgram> load_plan(Plan plan, int threads) {
+  return std::make_unique<Compiled>(std::move(plan), threads);
+}
+
+std::unique_ptr<CompiledProgram> make_compiled(graph::Graph graph, const Options& options) {
+  return load_plan(build_plan(std::move(graph), options), options.threads);
+}
+
+}  // namespace luminal::compiler

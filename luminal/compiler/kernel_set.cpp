@@ -1,0 +1,116 @@
+#include "luminal/compiler/kernel_set.h"
+
+#include <algorithm>
+
+#include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/support/thread_pool.h"
+
+namespace luminal::compiler {
+
+struct KernelSet::Unit {
+  std::string label;
+  kernel::Arena arena;
+  kernel::Kernel kernel;
+  codegen::CpuKernelOptions options;
+  codegen::CpuKernel code;
+  std::vector<size_t> entries;
+  std::string text;
+};
+
+Expr KernelUse::renamed(const Expr& expr) const {
+  std::vector<symbolic::Binding> bindings;
+  for (const Expr& variable : expr.variables()) {
+    const std::string name = variable.name();
+    bindings.push_back({variable, dims[std::stoul(name.substr(1))]});
+  }
+  return bindings.empty() ? expr : symbolic::substitute(expr, bindings);
+}
+
+KernelSet::KernelSet(const Options& options)
+    : options_(options),
+      target_(options.target.value_or(codegen::host_target())),
+      threads_(options.threads > 0 ? options.threads : runtime::default_thread_team().size()) {}
+
+KernelSet::~KernelSet() = default;
+
+KernelUse KernelSet::add(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                         const std::string& label, const kernel::NestOptions& nest,
+                         const std::vector<NodeId>& constants) {
+  kernel::CanonicalKernel names = kernel::canonicalize(arena, kernel);
+  codegen::CpuKernelOptions options;
+  options.nest = nest;
+  options.threads = threads_;
+  options.reassociate = options_.reassociate;
+  options.typical_dim = options_.typical_dim;
+  std::string facts =
+      fmt::format("{}{}{}{}", nest.online, nest.interchange, nest.keep_rows, nest.lets);
+  for (size_t k = 0; k < names.tensors.size(); ++k)
+    if (std::find(constants.begin(), constants.end(), names.tensors[k]) != constants.end()) {
+      options.constants.push_back(NodeId{static_cast<uint32_t>(k)});
+      facts += fmt::format(" constant t{}", k);
+    }
+  for (size_t k = 0; k < names.dims.size(); ++k)
+    if (const auto found = options_.dims.find(names.dims[k].name()); found != options_.dims.end()) {
+      options.dims[fmt::format("S{}", k)] = found->second;
+      facts += fmt::format(" S{}={}", k, found->second);
+    }
+  const auto [place, is_new] = unit_of_.emplace(names.text + facts, units_.size());
+  if (is_new) {
+    auto unit = std::make_unique<Unit>();
+    unit->label = label;
+    unit->kernel = kernel::rebuild(arena, kernel, names, unit->arena);
+    unit->options = std::move(options);
+    units_.push_back(std::move(unit));
+  }
+  return {place->second, std::move(names.tensors), std::move(names.dims)};
+}
+
+void KernelSet::write(Unit& unit) const {
+  unit.code = codegen::cpu_kernel(unit.arena, unit.kernel, target_, unit.options);
+  if (options_.keep_text)
+    unit.text =
+        to_string(unit.arena, kernel::build_nest(unit.arena, unit.kernel, unit.options.nest));
+}
+
+void KernelSet::compile() {
+  support::ThreadPool& pool = support::default_thread_pool();
+  const auto each = [&](size_t count, const auto& function) {
+    pool.parallel_for(0, static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) function(static_cast<size_t>(k));
+    });
+  };
+  each(units_.size(), [&](size_t k) { write(*units_[k]); });
+  // Code that serves several kernels (products of any size) is compiled once.
+  std::map<std::string, size_t> known;
+  std::vector<const codegen::KernelSource*> sources;
+  for (const std::unique_ptr<Unit>& unit : units_) {
+    for (codegen::CpuLaunch& launch : unit->code.launches) {
+      launch.source.label = unit->label;
+      const auto [place, is_new] = known.emplace(launch.source.key, sources.size());
+      if (!is_new && !launch.source.key.empty()) {
+        unit->entries.push_back(place->second);
+        continue;
+      }
+      unit->entries.push_back(sources.size());
+      sources.push_back(&launch.source);
+    }
+  }
+  const codegen::KernelCompiler compiler(
+      target_, options_.cache ? &codegen::default_kernel_cache() : nullptr);
+  kernels_.resize(sources.size());
+  each(sources.size(), [&](size_t k) {
+    kernels_[k] = {compiler.compile(*sources[k]), sources[k]->entries.front().name};
+  });
+}
+
+const codegen::CpuKernel& KernelSet::code(const KernelUse& use) const {
+  return units_[use.kernel]->code;
+}
+
+size_t KernelSet::entry(const KernelUse& use, size_t k) const {
+  return units_[use.kernel]->entries[k];
+}
+
+const std::string& KernelSet::text(const KernelUse& use) const { return units_[use.kernel]->text; }
+
+}  // namespace luminal::compiler

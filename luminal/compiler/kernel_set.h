@@ -1,0 +1,65 @@
+// The distinct kernels of a plan. Kernels that are equal but for the names of their tensors and
+// dims (the layers of a model) are one: it is written and compiled once, under canonical names, and
+// every use says which tensors and dims those are. Compiling runs on the thread pool.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "luminal/codegen/llvm/cpu_kernel.h"
+#include "luminal/compiler/options.h"
+#include "luminal/compiler/plan.h"
+#include "luminal/kernel/canonical.h"
+
+namespace luminal::compiler {
+
+/// How one kernel of a plan uses a kernel of the set.
+struct KernelUse {
+  size_t kernel = 0;
+  std::vector<NodeId> tensors;  ///< which tensor t<k> is
+  std::vector<Expr> dims;       ///< which dim S<k> is
+
+  /// An expression of the kernel's code in the plan's dims.
+  Expr renamed(const Expr& expr) const;
+  NodeId renamed(NodeId tensor) const { return tensors[tensor.value]; }
+};
+
+/// See above.
+class KernelSet {
+ public:
+  explicit KernelSet(const Options& options);
+  ~KernelSet();
+
+  /// Adds a kernel, if it is new. `constants` are tensors of it that rarely change.
+  KernelUse add(const kernel::Arena& arena, const kernel::Kernel& kernel, const std::string& label,
+                const kernel::NestOptions& nest, const std::vector<NodeId>& constants);
+
+  /// Writes and compiles everything that was added.
+  void compile();
+
+  // After compile().
+
+  const codegen::CpuKernel& code(const KernelUse& use) const;
+  /// Which of kernels() runs launch k.
+  size_t entry(const KernelUse& use, size_t k) const;
+  /// The loops of a kernel as text, in canonical names; empty unless they are kept.
+  const std::string& text(const KernelUse& use) const;
+  std::vector<PlanKernel> take_kernels() { return std::move(kernels_); }
+  size_t size() const { return units_.size(); }
+
+ private:
+  struct Unit;
+
+  void write(Unit& unit) const;
+
+  const Options& options_;
+  codegen::CpuTarget target_;
+  int threads_;
+  std::map<std::string, size_t> unit_of_;  // by identity
+  std::vector<std::unique_ptr<Unit>> units_;
+  std::vector<PlanKernel> kernels_;
+};
+
+}  // namespace luminal::compiler

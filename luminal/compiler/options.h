@@ -1,0 +1,35 @@
+// How a graph is compiled: plain data with defaults, passed down.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "luminal/codegen/llvm/cpu_target.h"
+#include "luminal/graph/program.h"
+#include "luminal/kernel/estimate.h"
+
+namespace luminal::compiler {
+
+/// See above.
+struct Options {
+  /// The processor that code is made for. Nothing: the one we run on.
+  std::optional<codegen::CpuTarget> target = {};
+  /// What the cost model reckons with. Nothing: a CPU with as many cores as there are threads.
+  std::optional<kernel::Machine> machine = {};
+  /// Threads that a launch may use; 0: all of the process's team.
+  int threads = 0;
+  /// Allow laws that round elsewhere (sums taken in another order, a factor moved out of a sum).
+  bool reassociate = true;
+  /// Values of dims to expect; others count as `typical_dim`.
+  graph::DimValues dims = {};
+  int64_t typical_dim = 512;
+  /// Inputs whose data rarely changes between runs: what is made of them alone is made once.
+  std::vector<std::string> weights = {};
+  /// Keep compiled kernels on disk and use those that are there.
+  bool cache = true;
+  /// Keep the text of every kernel's loops, for explaining.
+  bool keep_text = false;
+};
+
+}  // namespace luminal::compiler

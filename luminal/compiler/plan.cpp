@@ -1,0 +1,40 @@
+#include "luminal/compiler/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace luminal::compiler {
+namespace {
+
+std::string kind_of(const PlanStep& step) {
+  if (std::holds_alternative<LaunchStep>(step.action)) return step.schedule;
+  if (std::holds_alternative<HostStep>(step.action)) return "host";
+  return std::holds_alternative<CopyStep>(step.action) ? "copy" : "check";
+}
+
+std::string line_of(const PlanStep& step) {
+  std::string text = fmt::format("  %{:<5} {:<40} {:<24} {}", step.node.value, step.label,
+                                 graph::to_string(step.type), kind_of(step));
+  if (step.estimated_us > 0) text += fmt::format(", about {:.3g} us", step.estimated_us);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string to_string(const Plan& plan) {
+  const auto launches = std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlanStep& s) {
+    return std::holds_alternative<LaunchStep>(s.action);
+  });
+  std::string text =
+      fmt::format("{} steps, {} of them launches of {} kernels; {} slots of memory\n",
+                  plan.steps.size(), launches, plan.kernels.size(), plan.slots);
+  for (const PlanStep& step : plan.prepare) text += line_of(step);
+  for (const PlanStep& step : plan.steps) {
+    text += line_of(step);
+    if (!step.text.empty()) text += step.text;
+  }
+  return text;
+}
+
+}  // namespace luminal::compiler

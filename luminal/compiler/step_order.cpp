@@ -1,0 +1,137 @@
+#include "luminal/compiler/step_order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "luminal/support/check.h"
+
+namespace luminal::compiler {
+namespace {
+
+using graph::Node;
+using graph::NodeId;
+
+class Orderer {
+ public:
+  Orderer(const kernel::Program& program, const kernel::CutPlan& cut) : program_(program) {
+    const std::vector<NodeId> order = *kernel::topological_order(program);
+    for (size_t k = 0; k < order.size(); ++k) position_[order[k]] = k;
+    for (size_t k = 0; k < cut.kernels.size(); ++k)
+      add({WorkUnit::Kind::kKernel, k, cut.kernels[k].nodes.back(), cut.kernels[k].nodes,
+           cut.kernels[k].reads});
+    for (const NodeId id : order) {
+      const Node& node = program.node(id);
+      // Graph breaks are kernels that nothing is fused across.
+      if (!kernel::is_opaque(node) || kernel::is_source(node) || node.op == graph::Op::kGraphBreak)
+        continue;
+      WorkUnit unit{WorkUnit::Kind::kHost, 0, id, {id}, {}};
+      for (const graph::Edge& edge : node.operands) unit.reads.push_back(edge.node);
+      add(std::move(unit));
+    }
+  }
+
+  void add_check(NodeId gather) {
+    const NodeId index = program_.node(gather).operands[0].node;
+    add({WorkUnit::Kind::kCheck, 0, gather, {}, {index}});
+  }
+
+  std::vector<WorkUnit> run(const kernel::CutPlan& cut) {
+    find_edges();
+    for (size_t k = 0; k < units_.size(); ++k) {
+      if (units_[k].kind != WorkUnit::Kind::kKernel) continue;
+      const auto& updated = cut.kernels[units_[k].kernel].estimate.in_place_of;
+      if (updated && !kernel::is_source(program_.node(*updated))) readers_first(*updated, k);
+    }
+    return sorted();
+  }
+
+ private:
+  void add(WorkUnit unit) {
+    const size_t number = units_.size();
+    for (const NodeId id : unit.writes) writer_[id] = number;
+    size_t key = position_.count(unit.node) != 0 ? position_.at(unit.node) : 0;
+    for (const NodeId id : unit.writes) key = std::max(key, position_.at(id));
+    keys_.push_back(key);
+    units_.push_back(std::move(unit));
+  }
+
+  void find_edges() {
+    after_.resize(units_.size());
+    std::map<size_t, size_t> effects;  // by position
+    for (size_t k = 0; k < units_.size(); ++k) {
+      for (const NodeId read : units_[k].reads)
+        if (const auto found = writer_.find(read); found != writer_.end())
+          after_[found->second].insert(k);
+      if (units_[k].kind == WorkUnit::Kind::kHost &&
+          graph::has_effect(program_.node(units_[k].node).op))
+        effects[units_[k].node.value] = k;
+    }
+    const size_t* previous = nullptr;
+    for (const auto& [node, unit] : effects) {
+      if (previous != nullptr && !reaches(unit, *previous)) after_[*previous].insert(unit);
+      previous = &unit;
+    }
+  }
+
+  /// The other readers of a tensor run before the unit that writes over it, where they can.
+  void readers_first(NodeId tensor, size_t writer) {
+    for (size_t k = 0; k < units_.size(); ++k) {
+      const auto& reads = units_[k].reads;
+      if (k == writer || std::find(reads.begin(), reads.end(), tensor) == reads.end()) continue;
+      if (!reaches(writer, k)) after_[k].insert(writer);
+    }
+  }
+
+  bool reaches(size_t from, size_t to) const {
+    std::vector<bool> seen(units_.size(), false);
+    std::vector<size_t> pending{from};
+    while (!pending.empty()) {
+      const size_t unit = pending.back();
+      pending.pop_back();
+      if (unit == to) return true;
+      if (seen[unit]) continue;
+      seen[unit] = true;
+      pending.insert(pending.end(), after_[unit].begin(), after_[unit].end());
+    }
+    return false;
+  }
+
+  std::vector<WorkUnit> sorted() {
+    std::vector<size_t> waits(units_.size(), 0);
+    for (const std::set<size_t>& next : after_)
+      for (const size_t unit : next) ++waits[unit];
+    std::set<std::pair<size_t, size_t>> ready;
+    for (size_t k = 0; k < units_.size(); ++k)
+      if (waits[k] == 0) ready.insert({keys_[k], k});
+    std::vector<WorkUnit> result;
+    while (!ready.empty()) {
+      const size_t unit = ready.begin()->second;
+      ready.erase(ready.begin());
+      result.push_back(units_[unit]);
+      for (const size_t next : after_[unit])
+        if (--waits[next] == 0) ready.insert({keys_[next], next});
+    }
+    LUMINAL_CHECK(result.size() == units_.size(), "steps wait for each other");
+    return result;
+  }
+
+  const kernel::Program& program_;
+  std::map<NodeId, size_t> position_;
+  std::vector<WorkUnit> units_;
+  std::vector<size_t> keys_;
+  std::map<NodeId, size_t> writer_;
+  std::vector<std::set<size_t>> after_;  // who waits for each unit
+};
+
+}  // namespace
+
+std::vector<WorkUnit> ordered_units(const kernel::Program& program, const kernel::CutPlan& cut,
+                                    const std::vector<IndexCheck>& checks) {
+  Orderer orderer(program, cut);
+  for (const IndexCheck& check : checks)
+    if (!check.from_dims) orderer.add_check(check.gather);
+  return orderer.run(cut);
+}
+
+}  // namespace luminal::compiler

@@ -1,0 +1,28 @@
+// The order in which kernels and host nodes run: operands first, effects in the graph's order,
+// readers of a tensor before the kernel that writes over it, and otherwise the order of the
+// program, which keeps what is computed near to where it is used.
+#pragma once
+
+#include <vector>
+
+#include "luminal/compiler/index_checks.h"
+#include "luminal/kernel/cut_search.h"
+
+namespace luminal::compiler {
+
+/// Something that runs: a kernel of the cut (by position), or a node (a host node, or the gather
+/// whose positions are checked).
+struct WorkUnit {
+  enum class Kind : uint8_t { kKernel, kHost, kCheck };
+  Kind kind = Kind::kKernel;
+  size_t kernel = 0;
+  graph::NodeId node = {};
+  std::vector<graph::NodeId> writes;
+  std::vector<graph::NodeId> reads;
+};
+
+/// All units of a plan in an order in which they can run.
+std::vector<WorkUnit> ordered_units(const kernel::Program& program, const kernel::CutPlan& cut,
+                                    const std::vector<IndexCheck>& checks);
+
+}  // namespace luminal::compiler

@@ -185,8 +185,7 @@ const TrieIndex& Table::trie(std::span<const uint32_t> columns, uint32_t* added)
   }
   CachedTrie& trie = **found;
   if (added != nullptr) *added = end_row() - trie.end_row;
-  for (; trie.end_row < end_row(); ++trie.end_row)
-    trie.rows.add(row(trie.end_row), trie.end_row);
+  for (; trie.end_row < end_row(); ++trie.end_row) trie.rows.add(row(trie.end_row), trie.end_row);
   return trie.rows;
 }
 

@@ -1,23 +1,118 @@
 #include "luminal/kernel/choice.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "luminal/kernel/climb.h"
 #include "luminal/support/check.h"
 
 namespace luminal::kernel {
 namespace {
 
-/// A cut of the program as it is chosen now, that keeps what it can of an older one and begins
-/// anew where `changed` is defined differently.
-Cut adapted(const Program& program, std::span<const NodeId> order, const Cut& old, NodeId changed) {
-  Cut cut = smallest_cut(program, order);
-  const Cut seed = contraction_cut(program, order);
-  for (NodeId id : order)
-    if (!is_free_to_compute(program.node(id)) && (old.contains(id) || seed.contains(id)))
-      cut.insert(id);
-  for (const graph::Edge& edge : program.node(changed).operands)
-    if (!is_free_to_compute(program.node(edge.node))) cut.insert(edge.node);
-  return cut;
-}
+/// How many edges around a change moves are made.
+constexpr int kNear = 3;
+constexpr int kMostRounds = 4;
+/// How much worse than the best a change may begin.
+constexpr double kSlack = 1.05, kSlackMicroseconds = 20.0;
+/// Smaller gains are noise of the estimate, and the graph as written is the better choice then.
+constexpr double kGain = 1.0 - 1e-4;
+
+/// Chooses definitions together with the cut, move by move.
+class ChoiceClimber {
+ public:
+  ChoiceClimber(Arena& arena, ChoiceProgram& program, const CutSearchOptions& options)
+      : program_(program), costs_(arena, program, options) {
+    best_ = best_cut(costs_, program, options);
+    note_order();
+  }
+
+  BestCut climb() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      bool improved = false;
+      for (const std::vector<Pick>& picks : program_.joint_choices())
+        improved = attempt(picks) || improved;
+      for (uint32_t id = 0; id < program_.size(); ++id)
+        for (size_t k = 0; k < program_.definitions(NodeId{id}); ++k)
+          improved = attempt(std::array{Pick{NodeId{id}, k}}) || improved;
+      if (!improved) break;
+    }
+    return best_;
+  }
+
+  size_t estimated() const { return costs_.estimated(); }
+
+ private:
+  void note_order() {
+    is_needed_.assign(program_.size(), false);
+    for (NodeId id : costs_.order()) is_needed_[id.value] = true;
+  }
+
+  /// Chooses these definitions and keeps them if the program as a whole is quicker then.
+  bool attempt(std::span<const Pick> picks) {
+    std::vector<Pick> before;
+    for (const Pick& pick : picks) {
+      if (program_.choice(pick.node) == pick.definition) continue;
+      before.push_back({pick.node, program_.choice(pick.node)});
+      program_.choose(pick.node, pick.definition);
+    }
+    const bool matters = std::any_of(before.begin(), before.end(),
+                                     [&](const Pick& pick) { return is_needed_[pick.node.value]; });
+    if (matters && costs_.refresh()) {
+      BestCut candidate{adapted(before), std::numeric_limits<double>::infinity()};
+      // What begins far above the best does not climb below it.
+      if (costs_.total(candidate.cut) <= best_.microseconds * kSlack + kSlackMicroseconds)
+        candidate.microseconds = climb_near(costs_, program_, candidate.cut, near(before));
+      if (candidate.microseconds < best_.microseconds * kGain) {
+        best_ = std::move(candidate);
+        note_order();
+        return true;
+      }
+    }
+    for (const Pick& pick : before) program_.choose(pick.node, pick.definition);
+    if (matters) costs_.refresh();
+    return false;
+  }
+
+  /// The cut that is best so far where it still says something; contractions and what changed
+  /// definitions read are materialised at first.
+  Cut adapted(std::span<const Pick> changed) const {
+    const std::vector<NodeId>& order = costs_.order();
+    Cut cut = smallest_cut(program_, order);
+    const Cut seed = contraction_cut(program_, order);
+    for (NodeId id : order)
+      if (!is_free_to_compute(program_.node(id)) &&
+          (is_needed_[id.value] ? best_.cut.contains(id) : seed.contains(id)))
+        cut.insert(id);
+    for (const Pick& pick : changed)
+      if (is_needed_[pick.node.value] && seed.contains(pick.node)) cut.insert(pick.node);
+    return cut;
+  }
+
+  /// The nodes within a few edges of a change, and everything that was not needed before.
+  std::vector<bool> near(std::span<const Pick> changed) const {
+    const std::vector<NodeId>& order = costs_.order();
+    std::vector<bool> result(program_.size(), false);
+    for (const Pick& pick : changed) result[pick.node.value] = true;
+    for (NodeId id : order)
+      if (!is_needed_[id.value]) result[id.value] = true;
+    for (int step = 0; step < kNear; ++step) {
+      std::vector<bool> next = result;
+      for (NodeId id : order)
+        for (const graph::Edge& edge : program_.node(id).operands) {
+          if (result[id.value]) next[edge.node.value] = true;
+          if (result[edge.node.value]) next[id.value] = true;
+        }
+      result = std::move(next);
+    }
+    return result;
+  }
+
+  ChoiceProgram& program_;
+  CutCosts costs_;
+  BestCut best_{Cut(0), 0.0};
+  std::vector<bool> is_needed_;  // as chosen now
+};
 
 }  // namespace
 
@@ -47,33 +142,11 @@ const graph::Node& ChoiceProgram::node(NodeId id) const {
 }
 
 CutPlan search_choice(Arena& arena, ChoiceProgram& program, const CutSearchOptions& options) {
-  CutCosts costs(arena, program, options);
-  BestCut best = best_cut(costs, program, options);
-  bool improved = true;
-  while (improved) {
-    improved = false;
-    for (NodeId id : std::vector<NodeId>(costs.order())) {
-      for (size_t k = 0; k < program.definitions(id); ++k) {
-        const size_t before = program.choice(id);
-        if (k == before) continue;
-        program.choose(id, k);
-        if (costs.refresh()) {
-          BestCut candidate{adapted(program, costs.order(), best.cut, id), 0.0};
-          candidate.microseconds = climb(costs, program, candidate.cut);
-          if (candidate.microseconds < best.microseconds - 1e-9) {
-            best = std::move(candidate);
-            improved = true;
-            continue;
-          }
-        }
-        program.choose(id, before);
-        costs.refresh();
-      }
-    }
-  }
+  ChoiceClimber climber(arena, program, options);
+  const BestCut best = climber.climb();
   std::optional<CutPlan> plan = plan_cut(arena, program, best.cut, options);
   LUMINAL_CHECK(plan.has_value(), "the best cut was rejected");
-  plan->estimated = costs.estimated();
+  plan->estimated = climber.estimated();
   return *plan;
 }
 

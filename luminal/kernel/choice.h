@@ -9,6 +9,13 @@
 
 namespace luminal::kernel {
 
+/// A definition chosen for a node.
+struct Pick {
+  NodeId node;
+  size_t definition = 0;
+  bool operator==(const Pick&) const = default;
+};
+
 /// Nodes with alternatives. Ids are those of e-classes; each has at least one definition before the
 /// program is used.
 class ChoiceProgram : public Program {
@@ -25,6 +32,12 @@ class ChoiceProgram : public Program {
   NodeId add_node();
   void add_region(NamedRegion region) { regions_.push_back(std::move(region)); }
 
+  /// Definitions that pay only if they are chosen together: a hint for the search, which tries them
+  /// as one move.
+  void add_joint_choice(std::vector<Pick> picks) { joint_choices_.push_back(std::move(picks)); }
+  std::span<const std::vector<Pick>> joint_choices() const { return joint_choices_; }
+
+  const graph::Node& definition(NodeId id, size_t k) const { return definitions_[id.value][k]; }
   size_t definitions(NodeId id) const { return definitions_[id.value].size(); }
   size_t choice(NodeId id) const { return choice_[id.value]; }
   void choose(NodeId id, size_t definition) { choice_[id.value] = definition; }
@@ -40,6 +53,7 @@ class ChoiceProgram : public Program {
   std::vector<size_t> choice_;
   std::vector<NodeId> roots_;
   std::vector<NamedRegion> regions_;
+  std::vector<std::vector<Pick>> joint_choices_;
 };
 
 /// The best choice and cut found; `program` is left with that choice. The first choice must not be

@@ -35,10 +35,15 @@ bool is_contraction(const Program& program, const Node& node) {
 /// again.
 class Climber {
  public:
-  Climber(CutCosts& costs, const Program& program) : costs_(costs), program_(program) {
-    candidates_ = optional_nodes(program, costs.order());
+  /// `near`: where moves are made, by node; everywhere if it is empty.
+  Climber(CutCosts& costs, const Program& program, const std::vector<bool>& near)
+      : costs_(costs), program_(program) {
+    const std::vector<NodeId> optional = optional_nodes(program, costs.order());
+    for (NodeId id : optional)
+      if (near.empty() || near[id.value]) candidates_.push_back(id);
+    for (const NamedRegion& region : program.named_regions())
+      if (near.empty() || near[region.result.value]) regions_near_.push_back(&region);
     users_.resize(program.size());
-    std::set<NodeId> optional(candidates_.begin(), candidates_.end());
     for (NodeId id : costs.order())
       for (const Edge& edge : program.node(id).operands) {
         std::vector<NodeId>& users = users_[edge.node.value];
@@ -47,7 +52,7 @@ class Climber {
     is_named_.resize(program.size(), false);
     for (const NamedRegion& region : program.named_regions()) is_named_[region.result.value] = true;
     is_optional_.resize(program.size(), false);
-    for (NodeId id : candidates_) is_optional_[id.value] = true;
+    for (NodeId id : optional) is_optional_[id.value] = true;
   }
 
   double climb(Cut& cut) {
@@ -58,8 +63,8 @@ class Climber {
       for (NodeId id : candidates_)
         for (const std::vector<NodeId>& move : moves(cut, id))
           improved = attempt(cut, move) || improved;
-      for (const NamedRegion& region : program_.named_regions())
-        for (const std::vector<NodeId>& move : moves(cut, region))
+      for (const NamedRegion* region : regions_near_)
+        for (const std::vector<NodeId>& move : moves(cut, *region))
           improved = attempt(cut, move) || improved;
     }
     return total_;
@@ -155,6 +160,7 @@ class Climber {
   CutCosts& costs_;
   const Program& program_;
   std::vector<NodeId> candidates_;
+  std::vector<const NamedRegion*> regions_near_;
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> is_optional_;
   std::vector<bool> is_named_;  // the result of a named definition
@@ -173,7 +179,12 @@ Cut contraction_cut(const Program& program, std::span<const NodeId> order) {
 }
 
 double climb(CutCosts& costs, const Program& program, Cut& cut) {
-  return Climber(costs, program).climb(cut);
+  return Climber(costs, program, {}).climb(cut);
+}
+
+double climb_near(CutCosts& costs, const Program& program, Cut& cut,
+                  const std::vector<bool>& near) {
+  return Climber(costs, program, near).climb(cut);
 }
 
 BestCut best_cut(CutCosts& costs, const Program& program, const CutSearchOptions& options) {

@@ -8,6 +8,9 @@ namespace luminal::kernel {
 /// Improves a cut until no move does, and gives its cost.
 double climb(CutCosts& costs, const Program& program, Cut& cut);
 
+/// The same with moves at some nodes only: what a change of definitions there can have touched.
+double climb_near(CutCosts& costs, const Program& program, Cut& cut, const std::vector<bool>& near);
+
 /// A cut and what its kernels cost together.
 struct BestCut {
   Cut cut;

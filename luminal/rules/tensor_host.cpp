@@ -1,0 +1,168 @@
+#include "luminal/rules/tensor_host.h"
+
+#include "luminal/rules/attention_views.h"
+#include "luminal/rules/product_views.h"
+#include "luminal/rules/reduction_views.h"
+#include "luminal/rules/slice_views.h"
+#include "luminal/support/error.h"
+
+namespace luminal::rules {
+namespace {
+
+using egraph::Builder;
+
+/// A dim that does not fit into 64 bits, or a slice that cannot be, is no answer.
+template <auto Function>
+struct Guarded;
+template <typename R, typename... Args, std::optional<R> (*Function)(Args...)>
+struct Guarded<Function> {
+  static std::optional<R> call(Args... args) {
+    try {
+      return Function(args...);
+    } catch (const UserError&) {
+      return std::nullopt;
+    }
+  }
+};
+template <auto Function>
+constexpr auto kGuarded = &Guarded<Function>::call;
+
+Access whole(const TensorType& type) { return {View::identity(type.shape), type.dtype}; }
+TensorType source_type(const Access& access) { return {access.dtype, access.view.source()}; }
+TensorType seen_type(const Access& access) { return access.seen(); }
+TensorType scalar_type(const TensorType& type) { return {type.dtype, {}}; }
+TensorType with_dtype(const TensorType& shape, const TensorType& dtype) {
+  return {dtype.dtype, shape.shape};
+}
+bool is_identity(const Access& access) { return access.view.is_identity(); }
+bool is_plain(const Access& access) { return access.view.conditions().empty(); }
+bool same_dtype(const TensorType& a, const TensorType& b) { return a.dtype == b.dtype; }
+bool is_float(const TensorType& type) { return graph::is_float(type.dtype); }
+bool is_integer(const TensorType& type) { return graph::is_integer(type.dtype); }
+bool is_unsigned(const TensorType& type) { return graph::is_unsigned(type.dtype); }
+/// Integers wrap in a product as in a sum; floats must be wide enough for a count.
+bool holds_counts(const TensorType& type) {
+  return is_integer(type) || (is_float(type) && graph::bits(type.dtype) >= 32);
+}
+
+template <typename T>
+std::optional<T> item(const std::vector<T>& list, int64_t k) {
+  const auto at = static_cast<size_t>(k);
+  return at < list.size() ? std::optional(list[at]) : std::nullopt;
+}
+std::optional<Access> view_of(const Plan& plan, int64_t k) { return item(plan.views, k); }
+std::optional<TensorType> type_of(const Plan& plan, int64_t k) { return item(plan.types, k); }
+std::optional<int64_t> count_of(const Plan& plan, int64_t k) { return item(plan.counts, k); }
+
+bool is_undecided(const Head& iota, const Access& seen, const Access& view) {
+  return !Guarded<&decided>::call(iota, seen, view);
+}
+
+Head number_head(const Scalar& number) {
+  graph::Array value(number.dtype(), {});
+  value.set(0, number);
+  return {graph::Op::kConstant, graph::ConstantAttribute{std::move(value)}};
+}
+TensorType number_type(const Scalar& number) { return {number.dtype(), {}}; }
+Access broadcast(const Scalar& number, const TensorType& type) {
+  return {View({}, type.shape, {}), number.dtype()};
+}
+Access broadcast_scalar(const TensorType& type) { return {View({}, type.shape, {}), type.dtype}; }
+template <int64_t Number>
+bool is_number(const Scalar& number) {
+  return number == Scalar::of(number.dtype(), Number);
+}
+
+void add_views(Builder& builder) {
+  builder.native("compose", kGuarded<&composed>);
+  builder.native("compose-before", kGuarded<&composed_before>);
+  builder.native("whole", &whole);
+  builder.native("seen-type", &seen_type);
+  builder.native("source-type", &source_type);
+  builder.native("scalar-type", &scalar_type);
+  builder.native("with-dtype", &with_dtype);
+  builder.native("view-of", &view_of);
+  builder.native("type-of", &type_of);
+  builder.native("count-of", &count_of);
+  builder.predicate("is-identity", &is_identity);
+  builder.predicate("is-plain", &is_plain);
+  builder.predicate("is-permutation", &is_permutation);
+  builder.predicate("is-repeated", &is_repeated);
+  builder.predicate("same-dtype", &same_dtype);
+  builder.predicate("is-float", &is_float);
+  builder.predicate("is-integer", &is_integer);
+  builder.predicate("is-unsigned", &is_unsigned);
+  builder.predicate("holds-counts", &holds_counts);
+  builder.predicate("is-lossless", &is_lossless);
+}
+
+void add_numbers(Builder& builder) {
+  builder.native("uniform", &uniform);
+  builder.native("exact-reciprocal", &exact_reciprocal);
+  builder.native("times", &times);
+  builder.native("log2-of", &log2_of);
+  builder.native("low-mask-of", &low_mask_of);
+  builder.native("number-head", &number_head);
+  builder.native("number-type", &number_type);
+  builder.native("broadcast", &broadcast);
+  builder.native("broadcast-scalar", &broadcast_scalar);
+  builder.predicate("is-minus-one", &is_number<-1>);
+  builder.predicate("is-two", &is_number<2>);
+  builder.predicate("is-three", &is_number<3>);
+}
+
+void add_products(Builder& builder) {
+  builder.native("contraction", kGuarded<&contraction>);
+  builder.native("product-type", &product_type);
+  builder.native("reassociated", kGuarded<&reassociated>);
+  builder.native("factored-out", kGuarded<&factored_out>);
+  builder.native("common-factor", kGuarded<&common_factor>);
+  builder.native("scaled-operand", kGuarded<&scaled_operand>);
+  builder.predicate("is-low-rank", &is_low_rank);
+  builder.native("sibling-key", kGuarded<&sibling_key>);
+  builder.native("joined-siblings", kGuarded<&joined_siblings>);
+}
+
+void add_slices(Builder& builder) {
+  builder.native("half-part", kGuarded<&half_part>);
+  builder.native("narrowed", kGuarded<&narrowed>);
+  builder.native("decided", kGuarded<&decided>);
+  builder.predicate("is-undecided", &is_undecided);
+  builder.native("concatenation", kGuarded<&concatenation>);
+  builder.native("concat-definition", kGuarded<&concat_definition>);
+  builder.native("concat-condition", &concat_condition);
+  builder.native("product-of-joined-rows", kGuarded<&product_of_joined_rows>);
+  builder.native("product-of-joined-depth", kGuarded<&product_of_joined_depth>);
+  builder.native("reduction-of-concat", kGuarded<&reduction_of_concat>);
+  builder.native("gathered-windows", kGuarded<&gathered_windows>);
+  builder.native("split-windows", kGuarded<&split_windows>);
+}
+
+void add_reductions(Builder& builder) {
+  builder.native("merged-reductions", kGuarded<&merged_reductions>);
+  builder.native("split-reduction", kGuarded<&split_reduction>);
+  builder.native("without-unit-axes", kGuarded<&without_unit_axes>);
+  builder.native("reduced-nothing", kGuarded<&reduced_nothing>);
+  builder.native("without-broadcast-axes", kGuarded<&without_broadcast_axes>);
+  builder.native("broadcast-count", kGuarded<&broadcast_count>);
+  builder.native("without-repeated-heads", kGuarded<&without_repeated_heads>);
+  builder.predicate("same-heads", &same_heads);
+}
+
+}  // namespace
+
+TensorHost::TensorHost(egraph::EGraph& egraph) : builder_(egraph) {
+  builder_.host_sort<Access>("View");
+  builder_.host_sort<TensorType>("Type");
+  builder_.host_sort<Head>("Head");
+  builder_.host_sort<Parameters>("Parameters");
+  builder_.host_sort<Scalar>("Number");
+  builder_.host_sort<Plan>("Plan");
+  add_views(builder_);
+  add_numbers(builder_);
+  add_products(builder_);
+  add_slices(builder_);
+  add_reductions(builder_);
+}
+
+}  // namespace luminal::rules

@@ -1,0 +1,87 @@
+// Every rule, on its own graph: it fires, and whatever is chosen gives what the graph gives.
+#include <gtest/gtest.h>
+
+#include "choice_checks.h"
+#include "luminal/rules/rule_files.h"
+#include "rule_cases.h"
+
+namespace luminal::rules {
+namespace {
+
+/// Extents 1, odd ones, and named dims.
+std::vector<CaseSizes> case_sizes(const RuleCase& rule_case, DType dtype) {
+  std::vector<CaseSizes> sizes{{3, 5, 7, dtype}, {1, 1, 1, dtype}, {4, 2, 1, dtype}};
+  if (rule_case.may_be_symbolic)
+    sizes.push_back({Dim::variable("rows", {1, 6}), Dim::variable("columns", {1, 5}), 3, dtype});
+  return sizes;
+}
+
+std::set<std::string> rules_of_tensor_files() {
+  std::set<std::string> names;
+  for (const RuleFile& file : rule_files()) {
+    if (file.name == "index_expressions.egg") continue;
+    for (size_t at = file.text.find(":name \""); at != std::string_view::npos;
+         at = file.text.find(":name \"", at + 1))
+      names.emplace(file.text.substr(at + 7, file.text.find('"', at + 7) - at - 7));
+  }
+  return names;
+}
+
+TEST(RuleSoundness, EveryRuleHasAGraphOnWhichItFires) {
+  std::set<std::string> untried = rules_of_tensor_files();
+  for (const RuleCase& rule_case : rule_cases()) {
+    EXPECT_TRUE(rules_of_tensor_files().contains(rule_case.rule)) << rule_case.rule;
+    untried.erase(rule_case.rule);
+    const graph::Graph graph = graph_of(rule_case, {3, 5, 7, rule_case.dtypes[0]});
+    EXPECT_GT(choices(graph).stats.matches[rule_case.rule], 0U) << rule_case.rule << " on\n"
+                                                                << graph::to_text(graph);
+  }
+  for (const std::string& rule : untried) ADD_FAILURE() << "no graph for rule " << rule;
+}
+
+TEST(RuleSoundness, ExactRulesGiveTheSameBits) {
+  for (const RuleCase& rule_case : rule_cases())
+    for (const DType dtype : rule_case.dtypes)
+      for (const CaseSizes& sizes : case_sizes(rule_case, dtype)) {
+        SCOPED_TRACE(rule_case.rule);
+        test::check_choices(graph_of(rule_case, sizes), {.reassociate = false}, 7, 6);
+        if (::testing::Test::HasFailure()) return;
+      }
+}
+
+TEST(RuleSoundness, AllRulesTogetherGiveTheSameUpToRounding) {
+  for (const RuleCase& rule_case : rule_cases()) {
+    int changed = 0;
+    for (const DType dtype : rule_case.dtypes)
+      for (const CaseSizes& sizes : case_sizes(rule_case, dtype)) {
+        SCOPED_TRACE(rule_case.rule);
+        changed += test::check_choices(graph_of(rule_case, sizes), {}, 11, 8);
+        if (::testing::Test::HasFailure()) return;
+      }
+    // These relate names and edges; the program they belong to is the one as written.
+    const std::set<std::string> names{"plus", "attention-of-repeated-heads", "see-through-copy"};
+    EXPECT_TRUE(names.contains(rule_case.rule) || changed > 0)
+        << rule_case.rule << " gave nothing to choose";
+  }
+}
+
+TEST(RuleSoundness, RandomGraphsGiveTheSameBits) {
+  int changed = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(seed);
+    changed +=
+        test::check_choices(graph::test::random_graph(seed), {.reassociate = false}, seed, 4);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(changed, 100) << "the rules find too little in random graphs to say anything";
+}
+
+TEST(RuleSoundness, WithoutReassociationNoSuchRuleRuns) {
+  const graph::Graph graph = graph_of(rule_cases()[0], {3, 5, 7, f32});
+  const Choices exact = choices(graph, {.reassociate = false});
+  EXPECT_EQ(exact.stats.matches.at("product-chain"), 0U);
+  EXPECT_GT(choices(graph).stats.matches.at("product-chain"), 0U);
+}
+
+}  // namespace
+}  // namespace luminal::rules

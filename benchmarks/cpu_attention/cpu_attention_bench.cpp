@@ -1,5 +1,6 @@
-// Speed of generated attention: prefill as a share of the register peak, decoding as a share of what
-// reading keys and values takes, both measured in the same run. Usage: cpu_attention_bench [filter]
+// Speed of generated attention: prefill as a share of the register peak, decoding as a share of
+// what reading keys and values takes, both measured in the same run. Usage: cpu_attention_bench
+// [filter]
 #include <fmt/core.h>
 
 #include <string>
@@ -105,9 +106,10 @@ void compare_with_peak(const std::string& name, const AttentionExample& example,
                       static_cast<double>(example.depth);
   if (example.causal) operations /= 2;
   const double rate = operations / times[1];
-  fmt::print("{:<38} {:d} thr {:9.3f} ms {:7.1f} GFLOP/s of {:7.1f} = {:.2f}  ({:.1f} ms to compile)\n",
-             name, team.size(), times[1] * 1e3, rate / 1e9, limit / 1e9, rate / limit,
-             attention.compile_ms());
+  fmt::print(
+      "{:<38} {:d} thr {:9.3f} ms {:7.1f} GFLOP/s of {:7.1f} = {:.2f}  ({:.1f} ms to compile)\n",
+      name, team.size(), times[1] * 1e3, rate / 1e9, limit / 1e9, rate / limit,
+      attention.compile_ms());
 }
 
 void compare_with_reading(const std::string& name, const AttentionExample& example,
@@ -125,9 +127,10 @@ void compare_with_reading(const std::string& name, const AttentionExample& examp
   };
   const std::vector<double> times =
       interleaved({run_read, [&] { attention(); }}, team.size() == 1, 0.3);
-  fmt::print("{:<38} {:d} thr {:9.3f} ms {:7.1f} GB/s of {:7.1f} = {:.2f}  ({:.1f} ms to compile)\n",
-             name, team.size(), times[1] * 1e3, bytes / times[1] / 1e9, bytes / times[0] / 1e9,
-             times[0] / times[1], attention.compile_ms());
+  fmt::print(
+      "{:<38} {:d} thr {:9.3f} ms {:7.1f} GB/s of {:7.1f} = {:.2f}  ({:.1f} ms to compile)\n", name,
+      team.size(), times[1] * 1e3, bytes / times[1] / 1e9, bytes / times[0] / 1e9,
+      times[0] / times[1], attention.compile_ms());
 }
 
 void run(const std::string& filter, runtime::ThreadTeam& team) {

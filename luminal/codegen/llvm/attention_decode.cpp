@@ -15,8 +15,9 @@ using graph::DType;
 using llvm::Value;
 using symbolic::Expr;
 
-/// Keys whose scores are found before any weight is.
+/// Keys whose scores are found before any weight is, and those that are multiplied at once.
 constexpr int64_t kKeysAtOnce = 64;
+constexpr int kKeysOfTile = 4;
 
 class DecodeEmitter : AttentionBlocks {
  public:
@@ -37,10 +38,14 @@ class DecodeEmitter : AttentionBlocks {
       const auto [allowed, end] = key_range();
       Value* from = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, allowed);
       Value* to = least(ir_.CreateAdd(first, number(schedule_.key_run)), end);
-      builder_.loop(number(0), query_count_, number(1), [&](Value* query) {
+      builder_.loop(number(0), query_count_, number(schedule_.query_group), [&](Value* query) {
         const BodyCode::Scope inside(body_);
-        body_.set_axis(plan_.query, query);
-        attend(from, to, partial_of(item, query));
+        queries_.clear();
+        // Beyond the end the last query is worked on again: it writes the same.
+        for (int i = 0; i < schedule_.query_group; ++i)
+          queries_.push_back(
+              least(ir_.CreateAdd(query, number(i)), ir_.CreateSub(query_count_, number(1))));
+        attend(from, to, item);
       });
     });
     ir_.CreateRetVoid();
@@ -73,73 +78,131 @@ class DecodeEmitter : AttentionBlocks {
     return VectorBuilder::number(type, -std::numeric_limits<double>::infinity());
   }
 
-  /// One query and its keys [from, to).
-  void attend(Value* from, Value* to, Value* partial) {
-    const Carried query = query_vectors();
-    const auto vectors = static_cast<size_t>(code_.depth() / lanes_);
-    Carried state(vectors, constant(0));
-    state.push_back(infinity(builder_.f32()));
-    state.push_back(constant(0));  // a total per lane
+  // A thread's scratch: queries, products not yet summed over the lanes, scores, results.
+  int64_t query_bytes() const { return code_.inner() * 4; }
+  int64_t product_bytes() const { return int64_t{lanes_} * lanes_ * 4; }
+  int64_t score_bytes() const { return kKeysAtOnce * 4; }
+  int64_t result_bytes() const { return code_.depth() * 4; }
+  Value* part(int64_t before, int64_t bytes, size_t query) {
+    return builder_.offset(scratch_,
+                           schedule_.query_group * before + static_cast<int64_t>(query) * bytes);
+  }
+  Value* query_part(size_t query) { return part(0, query_bytes(), query); }
+  Value* product_part(size_t query) { return part(query_bytes(), product_bytes(), query); }
+  Value* score_part(size_t query) {
+    return part(query_bytes() + product_bytes(), score_bytes(), query);
+  }
+  Value* result_part(size_t query) {
+    return part(query_bytes() + product_bytes() + score_bytes(), result_bytes(), query);
+  }
+
+  /// A few queries and their keys [from, to).
+  void attend(Value* from, Value* to, Value* item) {
+    const size_t queries = queries_.size();
+    Carried state;
+    for (size_t i = 0; i < queries; ++i) {
+      store_query(i);
+      for_each_depth(
+          [&](Value* at) { builder_.store(constant(0), builder_.offset(result_part(i), at)); });
+      state.push_back(infinity(builder_.f32()));
+      state.push_back(constant(0));  // a total per lane
+    }
     state = builder_.loop(
         from, to, number(kKeysAtOnce), state, [&](Value* key, llvm::ArrayRef<Value*> now) {
           const BodyCode::Scope scope(body_);
           Value* count = least(number(kKeysAtOnce), ir_.CreateSub(to, key));
-          Value* max = scores(query, key, count, now[vectors]);
-          Value* base = ir_.CreateSelect(ir_.CreateFCmpOEQ(max, infinity(builder_.f32())),
-                                         VectorBuilder::number(builder_.f32(), 0), max);
-          Value* bases = builder_.splat(base, lanes_);
-          Value* factor = power(ir_.CreateFSub(builder_.splat(now[vectors], lanes_), bases));
-          Value* total = weights(bases, count, ir_.CreateFMul(now[vectors + 1], factor));
+          Carried before;
+          for (size_t i = 0; i < queries; ++i) before.push_back(now[2 * i]);
+          const Carried max = scores(key, count, before);
           Carried next;
-          for (size_t v = 0; v < vectors; ++v) next.push_back(ir_.CreateFMul(now[v], factor));
-          next = add_values(next, key, count);
-          next.push_back(max);
-          next.push_back(total);
+          for (size_t i = 0; i < queries; ++i) {
+            Value* base = ir_.CreateSelect(ir_.CreateFCmpOEQ(max[i], infinity(builder_.f32())),
+                                           VectorBuilder::number(builder_.f32(), 0), max[i]);
+            Value* bases = builder_.splat(base, lanes_);
+            Value* factor = power(ir_.CreateFSub(builder_.splat(before[i], lanes_), bases));
+            rescale(i, factor);
+            next.push_back(max[i]);
+            next.push_back(weights(i, bases, count, ir_.CreateFMul(now[2 * i + 1], factor)));
+          }
+          add_values(key, count);
           return next;
         });
-    for (size_t v = 0; v < vectors; ++v)
-      builder_.store(state[v], builder_.offset(partial, static_cast<int64_t>(v) * lanes_ * 4));
-    builder_.store(state[vectors], builder_.offset(partial, code_.depth() * 4));
-    builder_.store(builder_.horizontal_sum(state[vectors + 1]),
-                   builder_.offset(partial, code_.depth() * 4 + 4));
+    for (size_t i = 0; i < queries; ++i) {
+      Value* partial = partial_of(item, queries_[i]);
+      for_each_depth([&](Value* at) {
+        builder_.store(builder_.load(floats(), builder_.offset(result_part(i), at)),
+                       builder_.offset(partial, at));
+      });
+      builder_.store(state[2 * i], builder_.offset(partial, result_bytes()));
+      builder_.store(builder_.horizontal_sum(state[2 * i + 1]),
+                     builder_.offset(partial, result_bytes() + 4));
+    }
   }
 
-  /// The query along the inner axis: f32, or pairs of bf16.
-  Carried query_vectors() {
-    const int elements = schedule_.dot_bf16 ? 2 * lanes_ : lanes_;
-    Carried result;
-    for (int64_t first = 0; first < code_.inner(); first += elements) {
+  /// Every vector of the depth, by its place in bytes.
+  void for_each_depth(llvm::function_ref<void(Value* at)> body) {
+    builder_.loop(number(0), number(result_bytes()), number(int64_t{lanes_} * 4), body);
+  }
+
+  void rescale(size_t query, Value* factor) {
+    for_each_depth([&](Value* at) {
+      Value* place = builder_.offset(result_part(query), at);
+      builder_.store(ir_.CreateFMul(builder_.load(floats(), place), factor), place);
+    });
+  }
+
+  int elements_of_vector() const { return schedule_.dot_bf16 ? 2 * lanes_ : lanes_; }
+  llvm::Type* query_vector() {
+    return schedule_.dot_bf16 ? VectorBuilder::vector(ir_.getBFloatTy(), 2 * lanes_) : floats();
+  }
+
+  /// A query along the inner axis: f32, or pairs of bf16.
+  void store_query(size_t query) {
+    body_.set_axis(plan_.query, queries_[query]);
+    const int elements = elements_of_vector();
+    builder_.loop(number(0), number(code_.inner()), number(elements), [&](Value* first) {
       const BodyCode::Scope scope(body_);
-      body_.spread(plan_.inner, number(first), elements, nullptr);
+      body_.spread(plan_.inner, first, elements, nullptr);
       Value* value = body_.elements().cast((*code_.arena)[plan_.queries].dtype, DType::kF32,
                                            body_.wide_value(plan_.queries));
-      if (schedule_.dot_bf16)
-        value = ir_.CreateBitCast(body_.elements().narrow(DType::kBF16, value),
-                                  VectorBuilder::vector(ir_.getBFloatTy(), elements));
-      result.push_back(value);
-    }
+      if (schedule_.dot_bf16) value = body_.elements().narrow(DType::kBF16, value);
+      builder_.store(value,
+                     builder_.offset(query_part(query), scaled(first, schedule_.dot_bf16 ? 2 : 4)));
+    });
     body_.gather_up();
-    return result;
   }
 
-  /// The products of the query with one key, not yet summed over the lanes.
-  Value* product(const Carried& query, Value* key) {
-    Value* sum = constant(0);
-    for (size_t v = 0; v < query.size(); ++v) {
-      const int elements = VectorBuilder::lanes_of(query[v]);
-      Value* at = number(static_cast<int64_t>(v) * elements);
-      if (schedule_.dot_bf16) {
-        Value* pairs =
-            builder_.load(query[v]->getType(), builder_.offset(key, scaled(at, 2)), {.align = 2});
-        sum = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
-                                      {sum, pairs, query[v]});
-      } else {
-        Value* values = body_.elements().load(plan_.keys.stored, key, at, elements);
-        sum = builder_.mul_add(query[v],
-                               body_.elements().cast(plan_.keys.stored, DType::kF32, values), sum);
-      }
-    }
-    return sum;
+  /// Products of all queries with some keys, not yet summed over the lanes.
+  Carried products(llvm::ArrayRef<Value*> keys) {
+    const Carried zeros(keys.size() * queries_.size(), constant(0));
+    const int elements = elements_of_vector();
+    return builder_.loop(
+        number(0), number(code_.inner()), number(elements), zeros,
+        [&](Value* first, llvm::ArrayRef<Value*> now) {
+          Carried vectors;
+          for (Value* key : keys) {
+            if (schedule_.dot_bf16) {
+              vectors.push_back(builder_.load(
+                  query_vector(), builder_.offset(key, scaled(first, 2)), {.align = 2}));
+              continue;
+            }
+            Value* loaded = body_.elements().load(plan_.keys.stored, key, first, elements);
+            vectors.push_back(body_.elements().cast(plan_.keys.stored, DType::kF32, loaded));
+          }
+          Carried next;
+          for (size_t i = 0; i < queries_.size(); ++i) {
+            Value* at = builder_.offset(query_part(i), scaled(first, schedule_.dot_bf16 ? 2 : 4));
+            Value* query = builder_.load(query_vector(), at, {.align = 64});
+            for (size_t k = 0; k < keys.size(); ++k) {
+              Value* sum = now[i * keys.size() + k];
+              next.push_back(schedule_.dot_bf16 ? builder_.call_intrinsic(
+                                                      llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
+                                                      {}, {sum, vectors[k], query})
+                                                : builder_.mul_add(query, vectors[k], sum));
+            }
+          }
+          return next;
+        });
   }
 
   /// Sums over the lanes of as many vectors as there are lanes: lane i is the sum of vector i.
@@ -166,62 +229,107 @@ class DecodeEmitter : AttentionBlocks {
     return vectors[0];
   }
 
-  Value* score_at(Value* row) { return builder_.offset(scratch_, scaled(row, 4)); }
+  Value* score_at(size_t query, Value* row) {
+    return builder_.offset(score_part(query), scaled(row, 4));
+  }
 
   /// Scores of a block of keys to scratch, -inf beyond the end; gives the largest so far.
-  Value* scores(const Carried& query, Value* key, Value* count, Value* before) {
+  Carried scores(Value* key, Value* count, const Carried& before) {
     Value* keys = operand_place(plan_.keys, key, plan_.inner);
     Value* stride = stride_of(plan_.keys, plan_.key);
     Value* last = ir_.CreateSub(count, number(1));
-    Value* most = builder_.loop(
-        number(0), count, number(lanes_), {builder_.splat(before, lanes_)},
-        [&](Value* first, llvm::ArrayRef<Value*> now) {
+    const int64_t vector = int64_t{lanes_} * 4;
+    Carried most;
+    for (Value* max : before) most.push_back(builder_.splat(max, lanes_));
+    most = builder_.loop(
+        number(0), count, number(lanes_), most, [&](Value* first, llvm::ArrayRef<Value*> now) {
           const BodyCode::Scope scope(body_);
-          Carried products;
-          for (int i = 0; i < lanes_; ++i) {
-            // Beyond the end the last key is read again.
-            Value* row = least(ir_.CreateAdd(first, number(i)), last);
-            products.push_back(product(query, builder_.offset(keys, ir_.CreateMul(row, stride))));
-          }
+          builder_.loop(number(0), number(lanes_), number(kKeysOfTile), [&](Value* row) {
+            Carried places;
+            for (int k = 0; k < kKeysOfTile; ++k) {
+              // Beyond the end the last key is read again.
+              Value* number_of = ir_.CreateAdd(ir_.CreateAdd(first, row), number(k));
+              places.push_back(
+                  builder_.offset(keys, ir_.CreateMul(least(number_of, last), stride)));
+            }
+            const Carried sums = products(places);
+            for (size_t i = 0; i < queries_.size(); ++i)
+              for (int k = 0; k < kKeysOfTile; ++k)
+                builder_.store(sums[i * kKeysOfTile + static_cast<size_t>(k)],
+                               builder_.offset(product_part(i),
+                                               scaled(ir_.CreateAdd(row, number(k)), vector)));
+          });
           Value* mask = builder_.lanes_below(ir_.CreateSub(count, first), lanes_);
-          body_.spread(plan_.key, ir_.CreateAdd(key, first), lanes_, mask);
-          body_.define(plan_.products, sums_of(products));
-          Value* score = body_.wide_value(plan_.score);
-          score = ir_.CreateSelect(mask, score, infinity(floats()));
-          builder_.store(score, score_at(first));
-          return Carried{ir_.CreateSelect(ir_.CreateFCmpOGT(score, now[0]), score, now[0])};
-        })[0];
-    body_.gather_up();
-    return builder_.horizontal_max(most);
-  }
-
-  /// Scores in scratch become weights; gives their sum, lane by lane, added to `total`.
-  Value* weights(Value* base, Value* count, Value* total) {
-    return builder_.loop(number(0), count, number(lanes_), {total},
-                         [&](Value* first, llvm::ArrayRef<Value*> now) {
-                           Value* score = builder_.load(floats(), score_at(first));
-                           Value* weight = power(ir_.CreateFSub(score, base));
-                           builder_.store(weight, score_at(first));
-                           return Carried{ir_.CreateFAdd(now[0], weight)};
-                         })[0];
-  }
-
-  Carried add_values(const Carried& results, Value* key, Value* count) {
-    Value* values = operand_place(plan_.values, key, plan_.depth);
-    Value* stride = stride_of(plan_.values, plan_.key);
-    return builder_.loop(
-        number(0), count, number(1), results, [&](Value* row, llvm::ArrayRef<Value*> now) {
-          Value* weight = builder_.splat(builder_.load(builder_.f32(), score_at(row)), lanes_);
-          Value* at = builder_.offset(values, ir_.CreateMul(row, stride));
           Carried next;
-          for (size_t v = 0; v < now.size(); ++v) {
-            Value* value = body_.elements().load(plan_.values.stored, at,
-                                                 number(static_cast<int64_t>(v) * lanes_), lanes_);
-            next.push_back(builder_.mul_add(
-                weight, body_.elements().cast(plan_.values.stored, DType::kF32, value), now[v]));
+          for (size_t i = 0; i < queries_.size(); ++i) {
+            const BodyCode::Scope inside(body_);
+            Carried unsummed;
+            for (int k = 0; k < lanes_; ++k)
+              unsummed.push_back(
+                  builder_.load(floats(), builder_.offset(product_part(i), k * vector)));
+            body_.set_axis(plan_.query, queries_[i]);
+            body_.spread(plan_.key, ir_.CreateAdd(key, first), lanes_, mask);
+            body_.define(plan_.products, sums_of(unsummed));
+            Value* score = body_.wide_value(plan_.score);
+            score = ir_.CreateSelect(mask, score, infinity(floats()));
+            builder_.store(score, score_at(i, first));
+            next.push_back(ir_.CreateSelect(ir_.CreateFCmpOGT(score, now[i]), score, now[i]));
           }
           return next;
         });
+    body_.gather_up();
+    Carried result;
+    for (Value* max : most) result.push_back(builder_.horizontal_max(max));
+    return result;
+  }
+
+  /// Scores in scratch become weights; gives their sum, lane by lane, added to `total`.
+  Value* weights(size_t query, Value* base, Value* count, Value* total) {
+    return builder_.loop(
+        number(0), count, number(lanes_), {total}, [&](Value* first, llvm::ArrayRef<Value*> now) {
+          Value* place = score_at(query, first);
+          Value* weight = power(ir_.CreateFSub(builder_.load(floats(), place), base));
+          builder_.store(weight, place);
+          return Carried{ir_.CreateFAdd(now[0], weight)};
+        })[0];
+  }
+
+  /// Results of all queries += weights times values, some vectors of the depth at a time.
+  void add_values(Value* key, Value* count) {
+    Value* values = operand_place(plan_.values, key, plan_.depth);
+    Value* stride = stride_of(plan_.values, plan_.key);
+    int64_t vectors = 4;
+    while (code_.depth() % (vectors * lanes_) != 0) vectors /= 2;
+    const int64_t columns = vectors * lanes_;
+    builder_.loop(number(0), number(code_.depth()), number(columns), [&](Value* column) {
+      Carried places;
+      Carried results;
+      for (size_t i = 0; i < queries_.size(); ++i)
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value* at = scaled(ir_.CreateAdd(column, number(v * lanes_)), 4);
+          places.push_back(builder_.offset(result_part(i), at));
+          results.push_back(builder_.load(floats(), places.back()));
+        }
+      results = builder_.loop(
+          number(0), count, number(1), results, [&](Value* row, llvm::ArrayRef<Value*> now) {
+            Value* at = builder_.offset(values, ir_.CreateMul(row, stride));
+            Carried loaded;
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value* value = body_.elements().load(
+                  plan_.values.stored, at, ir_.CreateAdd(column, number(v * lanes_)), lanes_);
+              loaded.push_back(body_.elements().cast(plan_.values.stored, DType::kF32, value));
+            }
+            Carried next;
+            for (size_t i = 0; i < queries_.size(); ++i) {
+              Value* weight =
+                  builder_.splat(builder_.load(builder_.f32(), score_at(i, row)), lanes_);
+              for (Value* value : loaded)
+                next.push_back(builder_.mul_add(weight, value, now[next.size()]));
+            }
+            return next;
+          });
+      for (size_t i = 0; i < places.size(); ++i) builder_.store(results[i], places[i]);
+    });
   }
 
   /// All runs of one query: sums relative to the largest of their maxima.
@@ -261,6 +369,7 @@ class DecodeEmitter : AttentionBlocks {
 
   Value* scratch_ = nullptr;
   Value* partial_ = nullptr;
+  Carried queries_;  // those that are worked on
 };
 
 }  // namespace

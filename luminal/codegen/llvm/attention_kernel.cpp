@@ -28,7 +28,10 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
                       plan.keys.stride(plan.inner).is_constant(1);
   const int64_t depth = *plan.depth.axis_extent().constant_value();
   schedule.pack_values = plan.values.stored != DType::kF32 || depth % schedule.tile_columns != 0;
-  const auto wanted = static_cast<int64_t>(std::min(queries, 96.0));
+  schedule.query_group = static_cast<int>(std::clamp(queries, 1.0, 4.0));
+  // Masks leave out less of larger blocks.
+  const auto wanted =
+      static_cast<int64_t>(std::min(queries, plan.conditions.empty() ? 96.0 : 64.0));
   schedule.query_block = static_cast<int>(
       std::max<int64_t>(schedule.tile_columns, rounded_up(wanted, schedule.tile_columns)));
   return schedule;
@@ -36,10 +39,10 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
 
 std::string facts_of(const AttentionCode& code) {
   const AttentionSchedule& schedule = code.schedule;
-  return fmt::format("attention {} {} {} {} {} dot {} pack {} round {}", schedule.lanes,
-                     schedule.query_block, schedule.key_block, schedule.tile_rows,
-                     schedule.tile_columns, schedule.dot_bf16, schedule.pack_values,
-                     code.round_each);
+  return fmt::format("attention {} {} {} {} {} {} dot {} pack {} round {}", schedule.lanes,
+                     schedule.query_block, schedule.query_group, schedule.key_block,
+                     schedule.tile_rows, schedule.tile_columns, schedule.dot_bf16,
+                     schedule.pack_values, code.round_each);
 }
 
 /// Lanes run along both axes in memory, in whole vectors that fit the registers.
@@ -82,7 +85,7 @@ class Launcher {
                                   code_->partial_bytes());
     CpuLaunch attend = launch_of("attend", emit_attention_runs);
     attend.items = code_->row_count() * code_->key_runs();
-    attend.scratch_bytes = kAttentionRunScratch;
+    attend.scratch_bytes = code_->run_scratch();
     add_partial(attend, runtime::BufferUse::kWrite);
     CpuLaunch merge = launch_of("merge", emit_attention_merge);
     merge.items = code_->row_count();

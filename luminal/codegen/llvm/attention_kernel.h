@@ -23,6 +23,7 @@ struct AttentionSchedule {
   int tile_rows = 8;     ///< of both tiles; divides tile_columns
   int tile_columns = 32;
   int key_run = 512;         ///< keys of one item where queries are few
+  int query_group = 1;       ///< and queries that are worked on at once there
   bool dot_bf16 = false;     ///< pairs of bf16 are multiplied
   bool pack_values = false;  ///< values are copied block by block: else they are read in place
 };
@@ -49,6 +50,10 @@ struct AttentionCode {
   /// leaves for the launch that merges them.
   symbolic::Expr key_runs() const { return ceil_div(plan.key.axis_extent(), schedule.key_run); }
   int64_t partial_bytes() const { return (depth() * 4 + 8 + 63) / 64 * 64; }
+  int64_t run_scratch() const {
+    return schedule.query_group *
+           (inner() * 4 + int64_t{schedule.lanes} * schedule.lanes * 4 + 256 + depth() * 4);
+  }
 
   /// Where the parts of a thread's scratch begin, in bytes.
   struct Scratch {
@@ -60,10 +65,9 @@ struct AttentionCode {
 /// Adds the entry "attention" to a module.
 void emit_attention(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
 /// Adds the entry "attend" or "merge": for few queries, whose partial sums lie in the buffer after
-/// the tensors. The first needs scratch for a block of scores.
+/// the tensors.
 void emit_attention_runs(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
 void emit_attention_merge(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
-inline constexpr int64_t kAttentionRunScratch = 256;
 
 /// The launches of a kernel that is attention; nothing for others.
 std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -137,13 +137,23 @@ void NestEmitter::emit_body(const Statement& loop) {
     row_axis_ = loop.axes.back();
     inner_loops_ = 0;
     row_loads_.clear();
-    loops_of_row_ = static_cast<int>(
-        std::count_if(loop.body.begin(), loop.body.end(), [&](const Statement& each) {
-          return each.kind == StatementKind::kLoop && plan_.is_vectorised(each);
-        }));
+    loops_of_row_ = 0;
+    asking_loop_ = 0;
+    for (const Statement& each : loop.body) {
+      if (each.kind != StatementKind::kLoop || !plan_.is_vectorised(each)) continue;
+      ++loops_of_row_;
+      // Memory has most time while much is computed.
+      if (loops_of_row_ > 1 && asking_loop_ == 0 && has_new_costly_work(each))
+        asking_loop_ = loops_of_row_;
+    }
   }
   emit_block(loop.body);
   row_axis_ = outer_row;
+}
+
+/// Whether a loop computes something costly that no row buffer holds.
+bool NestEmitter::has_new_costly_work(const Statement& loop) const {
+  return loop.role == LoopRole::kReduction && plan_.is_costly(loop);
 }
 
 void NestEmitter::emit_statement(const Statement& statement) {

@@ -44,6 +44,7 @@ class NestEmitter {
   void emit_items();
   void emit_item(const kernel::Statement& loop, llvm::ArrayRef<Range> ranges, size_t depth);
   void emit_block(const Block& block);
+  bool has_new_costly_work(const kernel::Statement& loop) const;
   void emit_statement(const kernel::Statement& statement);
   void emit_loop(const kernel::Statement& loop, size_t depth);
   void emit_body(const kernel::Statement& loop);
@@ -80,6 +81,7 @@ class NestEmitter {
   Tile tile_of(kernel::BodyId id, const kernel::Statement& loop, const Range& rows,
                const Range& columns, bool whole);
   llvm::SmallVector<llvm::Value*, 16> transposed(const Tile& tile, llvm::Value* first);
+  llvm::SmallVector<llvm::Value*, 16> transposed_pairs(const Tile& tile);
   void emit_square(const kernel::Statement& loop, llvm::ArrayRef<Tile> tiles, llvm::Value* first,
                    const Range& rows, const Range& columns, bool whole);
 
@@ -143,6 +145,7 @@ class NestEmitter {
   std::vector<size_t> aligned_roots_;       // whose whole vectors are aligned here
   int inner_loops_ = 0;                     // vector loops written for this row so far
   int loops_of_row_ = 0;                    // that it has
+  int asking_loop_ = 0;  // the one that asks for the next row; 0: all after the first
   /// What the first loop over a row loads, one row further on.
   struct RowLoad {
     kernel::NodeId tensor;

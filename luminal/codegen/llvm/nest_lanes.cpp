@@ -60,7 +60,8 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
       axes_[axis.axis_id()] =
           ir_.CreateAdd(first, builder_.index(static_cast<int64_t>(copy) * lanes));
       // Where several loops share a row, neighbouring vectors ask for one line.
-      const bool asks = mask == nullptr && (loops_of_row_ < 3 || copy % 2 == 0);
+      const bool asks =
+          mask == nullptr && (loops_of_row_ < 3 || asking_loop_ != 0 || copy % 2 == 0);
       if (asks) prefetch_next_row(axes_[axis.axis_id()], axis.axis_extent());
       mask_ = mask;
       known_.emplace_back();

@@ -29,7 +29,7 @@ bool has_inner_loops(const Statement& loop) {
 
 namespace {
 
-/// Whether something below takes many instructions.
+/// Whether something below, but for reductions, takes many instructions.
 bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> values) {
   const std::vector<BodyId> below = arena.reachable(values);
   return std::any_of(below.begin(), below.end(), [&](BodyId id) {
@@ -50,6 +50,12 @@ bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> valu
 }
 
 }  // namespace
+
+bool NestPlan::is_costly(const Statement& loop) const {
+  std::vector<BodyId> values;
+  values_in(loop.body, values);
+  return contains_costly_op(arena_, values);
+}
 
 NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const CpuTarget& target,
                    const NestKernelOptions& options)
@@ -114,6 +120,12 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
       result->loads.push_back(id);
     }
   }
+  // Pairs of narrow elements need no line kept apart.
+  const bool pairs = result && lanes_ > 2 &&
+                     std::all_of(result->loads.begin(), result->loads.end(), [&](BodyId id) {
+                       return graph::bits(arena_[id].dtype) == 16 && result->run == lanes_;
+                     });
+  if (pairs) result->side = lanes_;
   int ops = 0;
   for (const BodyId id : arena_.reachable(values)) ops += arena_[id].kind == BodyKind::kOp ? 1 : 0;
   if (result) result->rows_in_loop = ops > 2 || contains_costly_op(arena_, values);
@@ -232,7 +244,7 @@ void NestPlan::choose_blocks() {
   const int64_t unit = int64_t{lanes_} * unroll();
   const auto rounded = [&](int64_t wanted) { return (wanted + unit - 1) / unit * unit; };
   if (transposition_) {
-    blocks_.back() = int64_t{lanes_} * kTransposedVectors;
+    blocks_.back() = std::max<int64_t>(lanes_, kTransposedColumns);
     blocks_[transposition_->axis] = kTransposedRows;
     return;
   }

@@ -16,9 +16,9 @@ namespace luminal::codegen {
 /// Elements of a block whose sums are kept in scratch: some pages of the nearest cache.
 inline constexpr int64_t kInterchangedBlock = 2048;
 
-/// One item of a transposing loop: vectors of the last axis, and elements of the axis that loads
-/// run along.
-inline constexpr int64_t kTransposedVectors = 4;
+/// One item of a transposing loop: elements of the last axis (at least a vector), and of the axis
+/// that loads run along.
+inline constexpr int64_t kTransposedColumns = 64;
 inline constexpr int64_t kTransposedRows = 4096;
 
 /// When stores go past the caches.
@@ -57,6 +57,9 @@ class NestPlan {
 
   /// Whether the last axis of a loop is spread over the lanes, if none is around it.
   bool is_vectorised(const kernel::Statement& loop) const;
+
+  /// Whether what a loop computes takes many instructions.
+  bool is_costly(const kernel::Statement& loop) const;
 
   /// Whether a vectorised loop holds one plain reduction that is better run row by row, with a sum
   /// per lane of the whole block in scratch: memory is then read in long runs.

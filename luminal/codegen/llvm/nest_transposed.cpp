@@ -1,6 +1,8 @@
 // Loops in which some operands lie across: squares of them are transposed in registers. Vectors of
 // the result are longer where elements are narrow, so a register holds several squares side by
 // side, and what is read is a whole line of each row, kept in a tile until all of it was used.
+#include <array>
+
 #include "luminal/codegen/llvm/nest_emitter.h"
 
 namespace luminal::codegen {
@@ -87,13 +89,17 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
   const int bytes = graph::bits(type.dtype) / 8;
   axes_[loop.axes[transposition.axis].axis_id()] = rows.begin;
   Value* last = ir_.CreateSub(columns.end, builder_.index(1));
-  const auto place = [this, &loop, position, bytes, columns, last, whole,
+  // There are more rows than the processor follows by itself: each asks for its next line.
+  const int64_t line_bytes = int64_t{transposition.run} * bytes;
+  const auto place = [this, &loop, position, line_bytes, bytes, columns, last, whole,
                       base = buffers_.at(node.tensor)](Value* lane) {
     Value* column = ir_.CreateAdd(columns.begin, lane);
     // Beyond the end the last one is read again.
     if (!whole) column = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, last);
     axes_[loop.axes.back().axis_id()] = column;
-    return builder_.offset(base, ir_.CreateMul(index_.emit(position), builder_.index(bytes)));
+    Value* at = builder_.offset(base, ir_.CreateMul(index_.emit(position), builder_.index(bytes)));
+    builder_.prefetch(builder_.offset(at, line_bytes), 2);
+    return at;
   };
   llvm::Type* element = ir_.getIntNTy(static_cast<unsigned>(bytes) * 8);
   const auto below = [&](int count) {
@@ -103,7 +109,6 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
   Tile tile{element, bytes, below(transposition.side), place};
   if (transposition.run == transposition.side) return tile;
   llvm::Type* line = VectorBuilder::vector(element, transposition.run);
-  const int64_t line_bytes = int64_t{transposition.run} * bytes;
   Value* memory =
       builder_.stack(llvm::ArrayType::get(line, static_cast<uint64_t>(plan_.lanes())), 64);
   Value* mask = below(transposition.run);
@@ -123,6 +128,8 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
 /// position i of the axis across.
 llvm::SmallVector<Value*, 16> NestEmitter::transposed(const Tile& tile, Value* first) {
   const int side = plan_.transposition()->side;
+  if (tile.bytes == 2 && side == plan_.lanes() && side == plan_.transposition()->run)
+    return transposed_pairs(tile);
   llvm::Type* run = VectorBuilder::vector(tile.element, side);
   Value* offset = ir_.CreateMul(first, builder_.index(tile.bytes));
   llvm::SmallVector<Value*, 16> square;
@@ -134,6 +141,28 @@ llvm::SmallVector<Value*, 16> NestEmitter::transposed(const Tile& tile, Value* f
     square.push_back(builder_.join(runs));
   }
   builder_.transpose(square);
+  return square;
+}
+
+/// Elements of two bytes: neighbours move together as four, and part at the end.
+llvm::SmallVector<Value*, 16> NestEmitter::transposed_pairs(const Tile& tile) {
+  const int lanes = plan_.lanes();
+  llvm::Type* elements = VectorBuilder::vector(tile.element, lanes);
+  llvm::Type* pairs = VectorBuilder::vector(builder_.i32(), lanes / 2);
+  std::array<llvm::SmallVector<Value*, 16>, 2> halves;
+  for (int lane = 0; lane < lanes; ++lane) {
+    Value* line = builder_.load(elements, tile.place(builder_.index(lane)), {.mask = tile.mask});
+    halves[static_cast<size_t>(lane / (lanes / 2))].push_back(ir_.CreateBitCast(line, pairs));
+  }
+  for (auto& half : halves) builder_.transpose(half);
+  llvm::SmallVector<Value*, 16> square;
+  for (int row = 0; row < lanes; ++row) {
+    llvm::SmallVector<int, 32> chosen;
+    for (int lane = 0; lane < lanes; ++lane) chosen.push_back(2 * lane + row % 2);
+    const auto pair = static_cast<size_t>(row / 2);
+    square.push_back(ir_.CreateShuffleVector(ir_.CreateBitCast(halves[0][pair], elements),
+                                             ir_.CreateBitCast(halves[1][pair], elements), chosen));
+  }
   return square;
 }
 

@@ -198,10 +198,12 @@ void NestEmitter::note_row_load(kernel::NodeId tensor, const Expr& position) {
 /// next row, so that reading goes on while results are written.
 void NestEmitter::prefetch_next_row(Value* lane, const Expr& extent) {
   if (!row_axis_ || inner_loops_ < 2 || inner_loops_ > loops_of_row_) return;
-  const int64_t shares = loops_of_row_ - 1;
+  if (asking_loop_ != 0 && inner_loops_ != asking_loop_) return;
+  const int64_t shares = asking_loop_ != 0 ? 1 : loops_of_row_ - 1;
+  const int64_t number = asking_loop_ != 0 ? 0 : inner_loops_ - 2;
   for (const RowLoad& load : row_loads_) {
     if (load.axis.axis_extent() != extent) continue;
-    Value* share = ir_.CreateMul(index_.emit(extent), builder_.index(inner_loops_ - 2));
+    Value* share = ir_.CreateMul(index_.emit(extent), builder_.index(number));
     Value*& axis = axes_[load.axis.axis_id()];
     Value* kept =
         std::exchange(axis, ir_.CreateSDiv(ir_.CreateAdd(lane, share), builder_.index(shares)));

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <unordered_map>
+
+#include "luminal/kernel/estimate.h"
 
 namespace luminal::codegen {
 namespace {
@@ -174,29 +177,27 @@ class Flattener {
     }
   }
 
-  /// How far loads move along an axis: the largest known stride.
-  int64_t reach(const kernel::Kernel& kernel, const Expr& axis) const {
+  /// How far loads move along an axis: the largest stride; negative if one is not linear.
+  double reach(const kernel::Kernel& kernel, const Expr& axis) const {
     std::vector<BodyId> values;
     for (const kernel::Root& root : kernel.roots) values.push_back(root.value);
-    int64_t result = 0;
+    double result = 0;
     for (const BodyId id : arena_.reachable(values)) {
       const BodyNode& node = arena_[id];
       if (node.kind != BodyKind::kLoad || !kernel::contains(node.free, axis)) continue;
       const auto affine =
           symbolic::as_affine(position_of(node.exprs, arena_.tensor(node.tensor).shape));
       if (!affine) return -1;
-      const auto stride = affine->coefficient(axis).constant_value();
-      if (!stride) return -1;
-      result = std::max(result, std::abs(*stride));
+      result = std::max(result, std::abs(kernel::typical_value(affine->coefficient(axis), {})));
     }
     return result;
   }
 
   /// Memory is read in the order it lies: axes along which loads move far go outside. The last axis
-  /// stays, since results are written along it; and so do all where a stride is not known.
+  /// stays, since results are written along it; and so do all where a load is not linear.
   void order_axes(kernel::Kernel& kernel) const {
     if (kernel.axes.size() < 3) return;
-    std::vector<std::pair<int64_t, Expr>> outer;
+    std::vector<std::pair<double, Expr>> outer;
     for (size_t k = 0; k + 1 < kernel.axes.size(); ++k) {
       outer.emplace_back(reach(kernel, kernel.axes[k]), kernel.axes[k]);
       if (outer.back().first < 0) return;

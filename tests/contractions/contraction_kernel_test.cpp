@@ -143,6 +143,23 @@ TEST(ContractionKernel, SiblingsShareOneEpilogue) {
   }
 }
 
+TEST(ContractionKernel, FewRowsAreStreamed) {
+  for (const int64_t m : {1, 2, 3, 5, 8})
+    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{70, 130}, {33, 64}, {5, 7}, {100, 1000}})
+      for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kI8}) {
+        SCOPED_TRACE(fmt::format("{} {} {} {}", dtype, m, n, k));
+        Graph g;
+        Tensor x = g.input("x", {m, k}, dtype);
+        const DType sum = dtype == DType::kI8 ? DType::kI32 : DType::kF32;
+        Tensor along_k = matmul(x, transpose(g.input("w", {n, k}, dtype)), sum);
+        Tensor along_columns = matmul(x, g.input("v", {k, n}, dtype), sum);
+        const kernel::test::Closeness near{dtype == DType::kI8 ? 0 : 2e-3, 1e-4};
+        check(sample_of({along_k + along_k}), {}, near);
+        check(sample_of({along_columns}), {}, near);
+        if (HasFailure()) return;
+      }
+}
+
 TEST(ContractionKernel, NaNAndInfinityStayInTheirRowsAndColumns) {
   Graph g;
   Tensor product = matmul(g.input("a", {13, 20}), g.input("b", {20, 45}));

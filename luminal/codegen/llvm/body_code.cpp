@@ -164,7 +164,7 @@ Value* BodyCode::compute(BodyId id) {
   const BodyNode& node = arena_[id];
   switch (node.kind) {
     case BodyKind::kLoad:
-      return load(node, nullptr);
+      return load(id, nullptr);
     case BodyKind::kConstant:
       return code_.number(node.dtype, node.constant, 1);
     case BodyKind::kIota:
@@ -206,15 +206,18 @@ Value* BodyCode::conditions(std::span<const Expr> tests) {
   return all;
 }
 
+/// Padding with zeros is what a masked load does by itself.
+bool BodyCode::pads_with_zeros(const BodyNode& where) const {
+  const BodyNode& outside = arena_[where.children[1]];
+  return arena_[where.children[0]].kind == BodyKind::kLoad && outside.kind == BodyKind::kConstant &&
+         outside.constant == graph::Scalar::of(outside.dtype, 0);
+}
+
 /// Both sides are computed: loads are safe wherever they point.
 Value* BodyCode::where(const BodyNode& node) {
+  if (prepared_.contains(node.children[0])) return load(node.children[0], nullptr);
   Value* condition = conditions(node.exprs);
-  const BodyNode& inside = arena_[node.children[0]];
-  const BodyNode& outside = arena_[node.children[1]];
-  // Padding with zeros is what a masked load does by itself.
-  if (inside.kind == BodyKind::kLoad && outside.kind == BodyKind::kConstant &&
-      outside.constant == graph::Scalar::of(outside.dtype, 0))
-    return load(inside, condition);
+  if (pads_with_zeros(node)) return load(node.children[0], condition);
   Value* then = value(node.children[0]);
   Value* otherwise = value(node.children[1]);
   const int lanes = std::max({VectorBuilder::lanes_of(condition), VectorBuilder::lanes_of(then),
@@ -245,7 +248,70 @@ bool BodyCode::is_contiguous(DType dtype, const Expr& position, bool masked) con
   return runs_.size() == 1 && lane_axes_.size() == 1 && !masked && divisible_by(stride->rest, 2);
 }
 
-Value* BodyCode::load(const BodyNode& node, Value* guard) {
+void BodyCode::prepare_loop(BodyId root, const Expr& axis) {
+  prepared_.clear();
+  // A load under a test has no lanes but those of the test, so it must have no other user.
+  std::map<BodyId, int> users;
+  std::map<BodyId, const BodyNode*> tests;
+  const std::vector<BodyId> reached = arena_.reachable(std::span(&root, 1));
+  ++users[root];
+  for (const BodyId id : reached) {
+    const BodyNode& node = arena_[id];
+    for (const BodyId child : node.children) ++users[child];
+    for (const BodyId child : node.index_values) ++users[child];
+    if (node.kind == BodyKind::kWhere && pads_with_zeros(node)) tests[node.children[0]] = &node;
+  }
+  for (const BodyId id : reached) {
+    if (arena_[id].kind != BodyKind::kLoad) continue;
+    const auto test = tests.find(id);
+    if (test == tests.end())
+      prepare_load(id, {}, axis);
+    else if (users[id] == 1)
+      prepare_load(id, test->second->exprs, axis);
+  }
+}
+
+void BodyCode::prepare_load(BodyId id, std::span<const Expr> tests, const Expr& axis) {
+  const BodyNode& node = arena_[id];
+  const graph::TensorType& type = arena_.tensor(node.tensor);
+  const Expr position = position_of(node.exprs, type.shape);
+  const auto stride = stride_along(position, axis);
+  if (!depends_on_lanes(position) || !node.index_values.empty() || !stride ||
+      !stride->stride.axes().empty() || graph::bits(type.dtype) == 4 ||
+      !is_contiguous(type.dtype, position, true))
+    return;
+  const auto depends = [&](const Expr& expr) { return expr.depends_on(axis); };
+  if (std::any_of(tests.begin(), tests.end(), depends)) return;
+  for (size_t d = 0; d < node.exprs.size(); ++d)
+    if (depends(node.exprs[d]) &&
+        !(provably_ge(node.exprs[d], 0) && provably_less(node.exprs[d], type.shape[d])))
+      return;
+  Value* mask = both(mask_, both(in_range(node.exprs, type.shape), conditions(tests)));
+  if (mask != nullptr) mask = widened(mask, lanes_);
+  PreparedLoad prepared{axis, index_.emit(stride->stride), {}, {}};
+  for (const Run& run : runs_) {
+    prepared.first.push_back(index_of_run(run, stride->rest));
+    prepared.masks.push_back(both(run.mask, mask));
+  }
+  prepared_.insert_or_assign(id, std::move(prepared));
+}
+
+Value* BodyCode::load_prepared(const BodyNode& node, const PreparedLoad& prepared) {
+  Value* moved = ir_.CreateMul(axes_.at(prepared.axis.axis_id()), prepared.stride);
+  Value* result = nullptr;
+  for (size_t r = 0; r < runs_.size(); ++r) {
+    Value* part =
+        code_.load(arena_.tensor(node.tensor).dtype, buffers_.at(node.tensor),
+                   ir_.CreateAdd(prepared.first[r], moved), lanes_, {.mask = prepared.masks[r]});
+    result = result == nullptr ? part : ir_.CreateSelect(runs_[r].mask, part, result);
+  }
+  return result;
+}
+
+Value* BodyCode::load(BodyId id, Value* guard) {
+  const BodyNode& node = arena_[id];
+  if (const auto found = prepared_.find(id); found != prepared_.end())
+    return load_prepared(node, found->second);
   const graph::TensorType& type = arena_.tensor(node.tensor);
   Value* base = buffers_.at(node.tensor);
   const Expr position = position_of(node.exprs, type.shape);

@@ -41,6 +41,11 @@ class BodyCode {
   /// Sets axes from their common row-major position.
   void set_axes(std::span<const symbolic::Expr> axes, llvm::Value* position);
 
+  /// To be called before a loop over `axis` that computes `root` with the lanes as they are: works
+  /// out here which lanes loads have and where they begin. Holds until forget_loop().
+  void prepare_loop(kernel::BodyId root, const symbolic::Expr& axis);
+  void forget_loop() { prepared_.clear(); }
+
   /// The value of a body computed elsewhere, for this scope.
   void define(kernel::BodyId id, llvm::Value* value) { known_.back()[id] = value; }
   /// The value of a body: of one lane if it is the same in all.
@@ -78,7 +83,18 @@ class BodyCode {
   llvm::Value* where(const kernel::BodyNode& node);
   llvm::Value* conditions(std::span<const symbolic::Expr> tests);
   llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape);
-  llvm::Value* load(const kernel::BodyNode& node, llvm::Value* guard);
+  /// What a load inside of a loop has from before it, per run.
+  struct PreparedLoad {
+    symbolic::Expr axis;
+    llvm::Value* stride;
+    std::vector<llvm::Value*> first;  // at position 0 of the axis
+    std::vector<llvm::Value*> masks;  // null: all lanes
+  };
+  void prepare_load(kernel::BodyId id, std::span<const symbolic::Expr> tests,
+                    const symbolic::Expr& axis);
+  llvm::Value* load_prepared(const kernel::BodyNode& node, const PreparedLoad& prepared);
+  llvm::Value* load(kernel::BodyId id, llvm::Value* guard);
+  bool pads_with_zeros(const kernel::BodyNode& where) const;
   llvm::Value* load_runs(graph::DType dtype, llvm::Value* base, const symbolic::Expr& position,
                          llvm::Value* mask);
   llvm::Value* symbol(const symbolic::Expr& expr);
@@ -107,6 +123,7 @@ class BodyCode {
   std::vector<symbolic::Expr> lane_axes_;
   std::map<int64_t, llvm::Value*> lane_positions_;
   std::vector<Run> runs_;
+  std::map<kernel::BodyId, PreparedLoad> prepared_;
   const Run* run_ = nullptr;  // index expressions mean lane 0 of it
   llvm::Value* mask_ = nullptr;
 };

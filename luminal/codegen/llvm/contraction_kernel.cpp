@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "luminal/codegen/llvm/gemm_emitter.h"
+#include "luminal/codegen/llvm/gemv_emitter.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/kernel/canonical.h"
 
@@ -36,8 +37,10 @@ class ContractionBuilder {
     std::optional<ContractionPlan> plan = plan_contraction(arena_, kernel_, options_);
     if (!plan) return std::nullopt;
     plan_ = std::move(*plan);
-    if (!same_types() || !is_worth_it()) return std::nullopt;
-    choose();
+    if (!same_types()) return std::nullopt;
+    gemv_ = choose_gemv();
+    if (!gemv_ && !is_worth_it()) return std::nullopt;
+    if (!gemv_) choose();
     for (const EarlyReduction& each : plan_.early) add_early(each);
     for (Product& product : plan_.products) make_readable(product.a);
     add_products();
@@ -99,6 +102,66 @@ class ContractionBuilder {
       if (along_n && along_n->stride.is_constant(1)) --balance;
     }
     return balance > 0;
+  }
+
+  /// Few rows of a matrix that cannot be packed ahead: it is read once, where it lies.
+  std::optional<GemvSpec> choose_gemv() {
+    const auto rows = plan_.m.extent.constant_value();
+    if (more_.spec || more_.never_gemv || !rows || *rows > kMostGemvRows || *rows < 1)
+      return std::nullopt;
+    const Product& first = plan_.products[0];
+    GemvSpec spec;
+    spec.rows = static_cast<int>(*rows);
+    spec.along_k = runs_along_k(first);
+    spec.accumulator = accumulator_of(first.dtype);
+    bool plain = true;
+    for (const Product& each : plan_.products) {
+      const bool fits = spec.along_k ? each.b.flat_k : each.b.flat_outer;
+      if (!fits || runs_along_k(each) != spec.along_k) return std::nullopt;
+      plain = plain && each.b.place && each.b.place->k_stride.is_constant(1) && each.a.place;
+    }
+    if (!more_.always && !prefers_gemv(spec)) return std::nullopt;
+    const GemmMode mode =
+        gemm_mode(first.a.dtype, first.b.dtype, spec.accumulator, !options_.reassociate, target_);
+    if (plain && spec.along_k) spec.mode = mode;
+    set_streams(spec, first);
+    GemmSpec operands;
+    operands.a = spec.mode == GemmMode::kFma ? spec.accumulator : first.a.dtype;
+    operands.mode = spec.mode;
+    operands.accumulator = spec.accumulator;
+    specs_.assign(plan_.products.size(), operands);
+    return spec;
+  }
+
+  bool prefers_gemv(const GemvSpec& spec) const {
+    const int64_t n = typical(plan_.n.extent);
+    const int64_t k = typical(plan_.products[0].k.extent);
+    if (n < 8 || k < 8 || n * k < 2048) return false;
+    const bool plain = plan_.products[0].b.place.has_value();
+    // Constants are packed ahead, unless that would make them much larger.
+    if (is_constant()) return !plain && spec.rows <= 2;
+    // In the cache, tiles over rows as they lie are better.
+    return spec.along_k || spec.rows <= 2 || n * k >= int64_t{1} << 19;
+  }
+
+  void set_streams(GemvSpec& spec, const Product& product) const {
+    const int64_t registers = target_.vector_registers() / 2;
+    const int lanes = target_.lanes(graph::bits(spec.accumulator));
+    if (spec.along_k) {
+      // Narrow elements are one stream with many in flight; wide ones like several.
+      spec.streams = graph::bits(product.b.dtype) < 32 ? 1 : spec.rows <= 4 ? 4 : 2;
+      spec.unroll = 4;
+      while (spec.unroll > 1 && int64_t{spec.unroll} * spec.streams * spec.rows > registers)
+        spec.unroll /= 2;
+      spec.block = 32;
+      return;
+    }
+    spec.streams = std::max(1, static_cast<int>(registers) / 2 / spec.rows);
+    spec.unroll = 1;
+    const int64_t pieces = 2 * int64_t{std::max(1, options_.threads)};
+    const int64_t unit = 4 * int64_t{lanes};
+    const int64_t wanted = (typical(plan_.n.extent) + pieces - 1) / pieces;
+    spec.block = std::clamp((wanted + unit - 1) / unit * unit, unit, int64_t{2048});
   }
 
   bool is_readable(const Product& product, DType accumulator) const {
@@ -175,6 +238,7 @@ class ContractionBuilder {
     const GemmSpec& spec = specs_[0];
     if (!a.place || a.dtype != spec.a) return false;
     if (a.place->k_stride.is_constant(1)) return true;
+    if (gemv_) return !gemv_->along_k;
     // Elements far apart are worth a copy if they are read often.
     return spec.mode == GemmMode::kFma && typical(plan_.n.extent) < 64;  // dots need neighbours
   }
@@ -298,8 +362,10 @@ class ContractionBuilder {
                          temporary_of_.size(), plan_.products[i].b.flat_outer,
                          plan_.products[i].b.flat_k);
     key += fmt::format("round {}\n", options_.round_each);
+    if (gemv_) key += to_string(*gemv_);
     std::vector<LaunchBuffer> buffers;
     for (const NodeId tensor : code->tensors) buffers.push_back(place(tensor));
+    if (gemv_) return add_gemv(code, key, std::move(buffers), scalars);
     std::vector<LaunchBuffer> panels;
     if (specs_[0].b_source == GemmB::kPrepacked)
       for (size_t i = 0; i < plan_.products.size(); ++i)
@@ -374,6 +440,25 @@ class ContractionBuilder {
     result_.schedule = to_string(specs_[0]);
   }
 
+  void add_gemv(const std::shared_ptr<GemmCode>& code, const std::string& key,
+                std::vector<LaunchBuffer> buffers, const std::vector<Expr>& scalars) {
+    CpuLaunch launch;
+    runtime::EntryInfo entry{"gemv", {}, static_cast<int>(scalars.size()), 0};
+    for (const NodeId tensor : code->tensors) entry.buffers.push_back(use_of(tensor));
+    launch.buffers = std::move(buffers);
+    launch.source.label = to_string(*gemv_);
+    launch.source.key = "gemv of\n" + key;
+    launch.source.entries = {std::move(entry)};
+    launch.source.emit = [code, spec = *gemv_](llvm::Module& module, const CpuTarget& target) {
+      emit_gemv(module, target, *code, spec);
+    };
+    launch.scalars = scalars;
+    launch.items = gemv_items(plan_, *gemv_);
+    launch.scratch_bytes = gemv_scratch_bytes(plan_, *gemv_);
+    result_.schedule = launch.source.label;
+    result_.launches.push_back(std::move(launch));
+  }
+
   Arena& arena_;
   const kernel::Kernel& kernel_;
   const CpuTarget& target_;
@@ -381,6 +466,7 @@ class ContractionBuilder {
   const ContractionKernelOptions& more_;
   ContractionPlan plan_;
   std::vector<GemmSpec> specs_;
+  std::optional<GemvSpec> gemv_;
   std::map<BodyId, ProductOperand> copies_;
   std::map<NodeId, size_t> temporary_of_;
   CpuKernel result_;

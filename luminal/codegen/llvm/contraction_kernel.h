@@ -14,6 +14,7 @@ namespace luminal::codegen {
 struct ContractionKernelOptions {
   bool always = false;                ///< even where the loop nest is thought to be better
   std::optional<GemmSpec> spec = {};  ///< tile, source of B and passes are taken from it
+  bool never_gemv = false;            ///< tiles, however few rows there are
   bool matrix_registers = false;      ///< also where the target has none (written out as loops)
 };
 

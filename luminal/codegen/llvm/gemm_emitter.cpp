@@ -356,18 +356,10 @@ class GemmEmitter : Emitter {
       Value* at = ir_.CreateAdd(at_row, ir_.CreateMul(column, builder_.index(layout_.sum_bytes())));
       Value* sum = elements.load(spec_.accumulator, builder_.offset(sums[i], at), builder_.index(0),
                                  layout_.lanes());
-      body_.define(plan_.products[i].sum, sum_of(plan_.products[i].dtype, sum));
+      body_.define(plan_.products[i].sum,
+                   value_of_sum(body_, spec_.accumulator, plan_.products[i].dtype, sum));
     }
     for (const kernel::Root& root : plan_.roots) body_.store(root, body_.wide_value(root.value));
-  }
-
-  /// A sum in the form of its dtype: narrow floats stay as they are, integers keep the low bits.
-  Value* sum_of(DType dtype, Value* sum) {
-    if (graph::is_float(dtype) && graph::bits(dtype) <= graph::bits(spec_.accumulator) &&
-        graph::bits(dtype) < 64)
-      return spec_.accumulator == DType::kF64 ? body_.elements().cast(DType::kF64, dtype, sum)
-                                              : sum;
-    return body_.elements().cast(spec_.accumulator, dtype, sum);
   }
 
   llvm::Function* full_ = nullptr;
@@ -416,6 +408,13 @@ Expr GemmCode::scratch_bytes(const CpuTarget& target) const {
 Expr GemmCode::packed_bytes(size_t product, const CpuTarget& target) const {
   return pack_items(target) *
          GemmLayout(specs[product], target).panel_bytes(plan.products[product].k.extent);
+}
+
+Value* value_of_sum(BodyCode& body, DType accumulator, DType dtype, Value* sum) {
+  // In registers a narrow float is an f32 already.
+  const bool is_narrow = graph::is_float(dtype) && graph::bits(dtype) < 32;
+  if (is_narrow && accumulator == DType::kF32) return sum;
+  return body.elements().cast(accumulator, dtype, sum);
 }
 
 void emit_gemm(llvm::Module& module, const CpuTarget& target, const GemmCode& code) {

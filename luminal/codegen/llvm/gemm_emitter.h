@@ -34,6 +34,10 @@ struct GemmCode {
   symbolic::Expr packed_bytes(size_t product, const CpuTarget& target) const;
 };
 
+/// A sum in the form of its dtype: narrow floats keep what they have, integers their low bits.
+llvm::Value* value_of_sum(BodyCode& body, graph::DType accumulator, graph::DType dtype,
+                          llvm::Value* sum);
+
 /// Adds the entry "gemm" to a module.
 void emit_gemm(llvm::Module& module, const CpuTarget& target, const GemmCode& code);
 /// Adds the entry "pack", which makes the panels of one product in the buffer after the tensors.

@@ -158,12 +158,15 @@ std::vector<Expr> GemmPacker::window_order() const {
 void GemmPacker::for_each_k(std::span<const Expr> axes, llvm::function_ref<void()> body) {
   if (axes.empty()) return body();
   if (!axes[0].is_axis()) return for_each_k(axes.subspan(1), body);
+  const bool innermost = axes.size() == 1;
+  if (innermost) body_.prepare_loop(product_.b.value, axes[0]);
   builder_.loop(builder_.index(0), body_.index(axes[0].axis_extent()), builder_.index(1),
                 [&](Value* position) {
                   const BodyCode::Scope scope(body_);
                   body_.set_axis(axes[0], position);
                   for_each_k(axes.subspan(1), body);
                 });
+  if (innermost) body_.forget_loop();
 }
 
 /// Lanes that run through several axes, or k that does: vector by vector.

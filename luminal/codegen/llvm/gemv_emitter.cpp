@@ -1,0 +1,346 @@
+#include "luminal/codegen/llvm/gemv_emitter.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+
+namespace luminal::codegen {
+namespace {
+
+using graph::DType;
+using llvm::Value;
+using symbolic::Expr;
+
+class GemvEmitter {
+ public:
+  GemvEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code,
+              const GemvSpec& spec)
+      : builder_(module, target),
+        ir_(builder_.ir()),
+        code_(code),
+        plan_(code.plan),
+        spec_(spec),
+        lanes_(target.lanes(graph::bits(spec.accumulator))),
+        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+
+  void emit() {
+    entry_ = builder_.begin_entry("gemv");
+    for (size_t i = 0; i < code_.tensors.size(); ++i)
+      body_.set_buffer(code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
+    for (size_t i = 0; i < code_.dims.size(); ++i)
+      body_.set_dim(code_.dims[i], builder_.scalar(entry_, static_cast<int>(i)));
+    n_ = body_.index(plan_.n.extent);
+    Value* blocks = body_.index(ceil_div(plan_.n.extent, spec_.block));
+    std::vector<Expr> batch = plan_.batch;
+    batch.insert(batch.end(), plan_.row_batch.begin(), plan_.row_batch.end());
+    builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
+      const BodyCode::Scope scope(body_);
+      body_.set_axes(batch, ir_.CreateUDiv(item, blocks));
+      column_ = ir_.CreateMul(ir_.CreateURem(item, blocks), builder_.index(spec_.block));
+      columns_ = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateSub(n_, column_),
+                                           builder_.index(spec_.block));
+      for (size_t p = 0; p < plan_.products.size(); ++p) {
+        product_ = &plan_.products[p];
+        sums_ = builder_.offset(entry_.scratch, static_cast<int64_t>(p) * product_bytes());
+        k_ = body_.index(product_->k.extent);
+        if (spec_.along_k)
+          sum_along_k();
+        else
+          sum_along_columns();
+      }
+      finish();
+    });
+    ir_.CreateRetVoid();
+  }
+
+ private:
+  int sum_bytes() const { return graph::bits(spec_.accumulator) / 8; }
+  int64_t row_bytes() const { return spec_.block * sum_bytes(); }
+  int64_t product_bytes() const { return row_bytes() * spec_.rows; }
+  llvm::Type* sum_vector() { return body_.elements().register_type(spec_.accumulator, lanes_); }
+  Value* sum_place(int row, Value* column) {
+    Value* at = ir_.CreateMul(column, builder_.index(sum_bytes()));
+    return builder_.offset(builder_.offset(sums_, row * row_bytes()), at);
+  }
+  Value* multiply_add(Value* a, Value* b, Value* sum) {
+    if (sum->getType()->isIntOrIntVectorTy()) return ir_.CreateAdd(sum, ir_.CreateMul(a, b));
+    return builder_.mul_add(a, b, sum);
+  }
+  Value* in_sum_type(const ProductOperand& operand, Value* value) {
+    return body_.elements().cast(operand.dtype, spec_.accumulator, value);
+  }
+  void set_column(Value* column) {
+    if (product_->b.flat_outer)
+      body_.set_axis(plan_.n.flat, column);
+    else
+      body_.set_axes(plan_.n.axes, column);
+  }
+
+  // Along k.
+
+  int group() const {
+    return spec_.mode == GemmMode::kDotBf16 ? 2 : spec_.mode == GemmMode::kDotI8 ? 4 : 1;
+  }
+
+  /// One vector of an operand from k on, in the form that products take.
+  Value* vector_of(const ProductOperand& operand, Value* k, Value* mask) {
+    const int count = lanes_ * group();
+    if (spec_.mode == GemmMode::kFma) {
+      body_.spread(product_->k.flat, k, count, mask);
+      return in_sum_type(operand, body_.wide_value(operand.value));
+    }
+    const int bytes = 4 / group();
+    llvm::Type* type =
+        VectorBuilder::vector(ir_.getIntNTy(static_cast<unsigned>(8 * bytes)), count);
+    Value* position = body_.index(operand.place->position);
+    Value* outer = &operand == &product_->a ? body_.index(plan_.m.flat) : body_.index(plan_.n.flat);
+    position =
+        ir_.CreateAdd(position, ir_.CreateMul(outer, body_.index(operand.place->outer_stride)));
+    position = ir_.CreateMul(ir_.CreateAdd(position, k), builder_.index(bytes));
+    Value* raw = builder_.load(type, builder_.offset(body_.buffer(operand.place->tensor), position),
+                               {.mask = mask});
+    return ir_.CreateBitCast(raw, spec_.mode == GemmMode::kDotBf16
+                                      ? VectorBuilder::vector(ir_.getBFloatTy(), count)
+                                      : VectorBuilder::vector(builder_.i32(), lanes_));
+  }
+
+  Value* dot(Value* sum, Value* a, Value* b) {
+    if (spec_.mode == GemmMode::kDotBf16)
+      return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, {sum, a, b});
+    if (spec_.mode == GemmMode::kFma) return multiply_add(a, b, sum);
+    // B is read as unsigned, 128 too large; correct() takes that off.
+    Value* shifted = ir_.CreateXor(b, VectorBuilder::integer(b->getType(), 0x80808080));
+    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sum, shifted, a});
+  }
+
+  /// One step of k for all rows and some columns.
+  void step(llvm::MutableArrayRef<Value*> sums, llvm::ArrayRef<Value*> columns, Value* k,
+            Value* mask) {
+    std::vector<Value*> a;
+    for (int r = 0; r < spec_.rows; ++r) {
+      const BodyCode::Scope scope(body_);
+      body_.set_axis(plan_.m.flat, builder_.index(r));
+      a.push_back(vector_of(product_->a, k, mask));
+    }
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const BodyCode::Scope scope(body_);
+      set_column(columns[c]);
+      Value* b = vector_of(product_->b, k, mask);
+      for (size_t r = 0; r < a.size(); ++r) {
+        Value*& sum = sums[c * a.size() + r];
+        sum = dot(sum, a[r], b);
+      }
+    }
+    body_.gather_up();
+  }
+
+  /// All of k for some columns; their sums are stored from `to` on.
+  void sum_columns(llvm::ArrayRef<Value*> columns, Value* to) {
+    const auto rows = static_cast<size_t>(spec_.rows);
+    const auto set = columns.size() * rows;
+    const int64_t stride = int64_t{lanes_} * group();
+    const auto unroll = static_cast<size_t>(spec_.unroll);
+    Carried state(set * unroll, llvm::Constant::getNullValue(sum_vector()));
+    Value* turn = builder_.index(stride * spec_.unroll);
+    Value* whole = ir_.CreateSub(k_, ir_.CreateURem(k_, turn));
+    state = builder_.loop(builder_.index(0), whole, turn, state,
+                          [&](Value* k, llvm::ArrayRef<Value*> now) {
+                            Carried next(now.begin(), now.end());
+                            for (size_t u = 0; u < unroll; ++u) {
+                              const auto at = static_cast<int64_t>(u) * stride;
+                              step(llvm::MutableArrayRef<Value*>(next).slice(u * set, set), columns,
+                                   ir_.CreateAdd(k, builder_.index(at)), nullptr);
+                            }
+                            return next;
+                          });
+    for (size_t u = 1; u < unroll; ++u)
+      for (size_t i = 0; i < set; ++i) state[i] = add(state[i], state[u * set + i]);
+    Carried sums(state.begin(), state.begin() + static_cast<int64_t>(set));
+    sums = builder_.loop(
+        whole, k_, builder_.index(stride), sums, [&](Value* k, llvm::ArrayRef<Value*> now) {
+          Carried next(now.begin(), now.end());
+          Value* mask = builder_.lanes_below(ir_.CreateSub(k_, k), lanes_ * group());
+          step(next, columns, k, mask);
+          return next;
+        });
+    for (size_t c = 0; c < columns.size(); ++c)
+      for (size_t r = 0; r < rows; ++r) {
+        Value* at = ir_.CreateAdd(to, builder_.index(static_cast<int64_t>(c)));
+        Value* total = correct(r, builder_.horizontal_sum(sums[c * rows + r]));
+        builder_.store(total, sum_place(static_cast<int>(r), at));
+      }
+  }
+
+  Value* add(Value* a, Value* b) {
+    return a->getType()->isIntOrIntVectorTy() ? ir_.CreateAdd(a, b) : ir_.CreateFAdd(a, b);
+  }
+  Value* correct(size_t row, Value* total) {
+    return corrections_.empty() ? total : ir_.CreateSub(total, corrections_[row]);
+  }
+
+  /// 128 times the sum of each row of A.
+  void find_corrections() {
+    corrections_.clear();
+    if (spec_.mode != GemmMode::kDotI8) return;
+    const int64_t stride = int64_t{lanes_} * group();
+    for (int r = 0; r < spec_.rows; ++r) {
+      const Carried zero{llvm::Constant::getNullValue(sum_vector())};
+      body_.set_axis(plan_.m.flat, builder_.index(r));
+      const Carried sum = builder_.loop(
+          builder_.index(0), k_, builder_.index(stride), zero,
+          [&](Value* k, llvm::ArrayRef<Value*> now) {
+            Value* mask = builder_.lanes_below(ir_.CreateSub(k_, k), lanes_ * group());
+            Value* a = vector_of(product_->a, k, mask);
+            Value* weights = VectorBuilder::integer(a->getType(), 0x01010101);
+            return Carried{builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {},
+                                                   {now[0], weights, a})};
+          });
+      corrections_.push_back(ir_.CreateMul(builder_.horizontal_sum(sum[0]), ir_.getInt32(128)));
+    }
+  }
+
+  void sum_along_k() {
+    find_corrections();
+    Value* many = builder_.index(spec_.streams);
+    Value* whole = ir_.CreateSub(columns_, ir_.CreateURem(columns_, many));
+    const auto some = [&](Value* first, int count) {
+      const BodyCode::Scope scope(body_);
+      llvm::SmallVector<Value*, 8> columns;
+      for (int c = 0; c < count; ++c)
+        columns.push_back(ir_.CreateAdd(ir_.CreateAdd(column_, first), builder_.index(c)));
+      sum_columns(columns, first);
+    };
+    builder_.loop(builder_.index(0), whole, many, [&](Value* c) { some(c, spec_.streams); });
+    if (spec_.streams > 1)
+      builder_.loop(whole, columns_, builder_.index(1), [&](Value* c) { some(c, 1); });
+  }
+
+  // Along the columns.
+
+  /// Some steps of k for every column of the block.
+  void add_rows(Value* k, int count) {
+    std::vector<Value*> a;
+    for (int i = 0; i < count; ++i)
+      for (int r = 0; r < spec_.rows; ++r) {
+        const BodyCode::Scope scope(body_);
+        set_k(ir_.CreateAdd(k, builder_.index(i)), product_->a);
+        body_.set_axis(plan_.m.flat, builder_.index(r));
+        a.push_back(
+            builder_.splat(in_sum_type(product_->a, body_.value(product_->a.value)), lanes_));
+      }
+    const auto vector = [&](Value* column, Value* mask) {
+      std::vector<Value*> sums;
+      for (int r = 0; r < spec_.rows; ++r)
+        sums.push_back(builder_.load(sum_vector(), sum_place(r, column)));
+      for (int i = 0; i < count; ++i) {
+        const BodyCode::Scope scope(body_);
+        set_k(ir_.CreateAdd(k, builder_.index(i)), product_->b);
+        body_.spread(plan_.n.flat, ir_.CreateAdd(column_, column), lanes_, mask);
+        Value* b = in_sum_type(product_->b, body_.wide_value(product_->b.value));
+        for (int r = 0; r < spec_.rows; ++r) {
+          Value*& sum = sums[static_cast<size_t>(r)];
+          sum = multiply_add(a[static_cast<size_t>(i * spec_.rows + r)], b, sum);
+        }
+        body_.gather_up();
+      }
+      for (int r = 0; r < spec_.rows; ++r)
+        builder_.store(sums[static_cast<size_t>(r)], sum_place(r, column));
+    };
+    Value* step = builder_.index(lanes_);
+    Value* whole = ir_.CreateSub(columns_, ir_.CreateURem(columns_, step));
+    builder_.loop(builder_.index(0), whole, step, [&](Value* column) { vector(column, nullptr); });
+    builder_.loop(whole, columns_, step, [&](Value* column) {
+      vector(column, builder_.lanes_below(ir_.CreateSub(columns_, column), lanes_));
+    });
+  }
+
+  void set_k(Value* k, const ProductOperand& operand) {
+    if (operand.flat_k)
+      body_.set_axis(product_->k.flat, k);
+    else
+      body_.set_axes(product_->k.axes, k);
+  }
+
+  void sum_along_columns() {
+    for (int r = 0; r < spec_.rows; ++r)
+      ir_.CreateMemSet(sum_place(r, builder_.index(0)), ir_.getInt8(0),
+                       static_cast<uint64_t>(row_bytes()), llvm::MaybeAlign(64));
+    Value* many = builder_.index(spec_.streams);
+    Value* whole = ir_.CreateSub(k_, ir_.CreateURem(k_, many));
+    const auto some = [&](int count) {
+      return [&, count](Value* k) {
+        const BodyCode::Scope scope(body_);
+        add_rows(k, count);
+      };
+    };
+    builder_.loop(builder_.index(0), whole, many, some(spec_.streams));
+    if (spec_.streams > 1) builder_.loop(whole, k_, builder_.index(1), some(1));
+  }
+
+  // What follows the sums.
+
+  void finish() {
+    for (int r = 0; r < spec_.rows; ++r) {
+      const BodyCode::Scope in_row(body_);
+      body_.set_axis(plan_.m.flat, builder_.index(r));
+      builder_.loop(builder_.index(0), columns_, builder_.index(lanes_), [&](Value* column) {
+        const BodyCode::Scope scope(body_);
+        Value* mask = builder_.lanes_below(ir_.CreateSub(columns_, column), lanes_);
+        body_.spread(plan_.n.flat, ir_.CreateAdd(column_, column), lanes_, mask);
+        for (size_t p = 0; p < plan_.products.size(); ++p) {
+          sums_ = builder_.offset(entry_.scratch, static_cast<int64_t>(p) * product_bytes());
+          Value* sum = builder_.load(sum_vector(), sum_place(r, column));
+          body_.define(plan_.products[p].sum,
+                       value_of_sum(body_, spec_.accumulator, plan_.products[p].dtype, sum));
+        }
+        for (const kernel::Root& root : plan_.roots)
+          body_.store(root, body_.wide_value(root.value));
+        body_.gather_up();
+      });
+    }
+  }
+
+  VectorBuilder builder_;
+  llvm::IRBuilder<>& ir_;
+  const GemmCode& code_;
+  const ContractionPlan& plan_;
+  const GemvSpec& spec_;
+  int lanes_;
+  BodyCode body_;
+  EntryArguments entry_;
+  Value* n_ = nullptr;
+  // Of the current item and product.
+  Value* column_ = nullptr;
+  Value* columns_ = nullptr;
+  const Product* product_ = nullptr;
+  Value* sums_ = nullptr;
+  Value* k_ = nullptr;
+  std::vector<Value*> corrections_;
+};
+
+}  // namespace
+
+std::string to_string(const GemvSpec& spec) {
+  return fmt::format("gemv {} rows along {} in {} mode {} streams {} unroll {} block {}", spec.rows,
+                     spec.along_k ? "k" : "columns", spec.accumulator, static_cast<int>(spec.mode),
+                     spec.streams, spec.unroll, spec.block);
+}
+
+Expr gemv_items(const ContractionPlan& plan, const GemvSpec& spec) {
+  Expr items = ceil_div(plan.n.extent, spec.block);
+  for (const std::vector<Expr>* batch : {&plan.batch, &plan.row_batch})
+    for (const Expr& axis : *batch) items = items * axis.axis_extent();
+  return items;
+}
+
+int64_t gemv_scratch_bytes(const ContractionPlan& plan, const GemvSpec& spec) {
+  const auto products = static_cast<int64_t>(plan.products.size());
+  return products * spec.rows * spec.block * (graph::bits(spec.accumulator) / 8) + 64;
+}
+
+void emit_gemv(llvm::Module& module, const CpuTarget& target, const GemmCode& code,
+               const GemvSpec& spec) {
+  GemvEmitter(module, target, code, spec).emit();
+}
+
+}  // namespace luminal::codegen

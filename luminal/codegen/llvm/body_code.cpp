@@ -5,6 +5,7 @@
 #include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/support/check.h"
+#include "luminal/symbolic/node.h"
 
 namespace luminal::codegen {
 
@@ -197,12 +198,23 @@ Value* BodyCode::operation(const BodyNode& node) {
   return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands);
 }
 
+/// One bit per lane. Plain comparisons are one instruction, where a number made of them and
+/// compared again would be several.
+Value* BodyCode::condition(const Expr& test) {
+  const bool negated = !symbolic::is_test(test.node());
+  const Expr atom = negated ? symbolic::logical_not(test) : test;
+  const bool plain = symbolic::is_test(atom.node());
+  Value* value = index_.emit(plain ? atom.node()->operands[0] : test);
+  Value* zero = llvm::Constant::getNullValue(value->getType());
+  if (!plain) return ir_.CreateICmpNE(value, zero);
+  if (atom.node()->kind == symbolic::Kind::kZero)
+    return negated ? ir_.CreateICmpNE(value, zero) : ir_.CreateICmpEQ(value, zero);
+  return negated ? ir_.CreateICmpSLT(value, zero) : ir_.CreateICmpSGE(value, zero);
+}
+
 Value* BodyCode::conditions(std::span<const Expr> tests) {
   Value* all = nullptr;
-  for (const Expr& test : tests) {
-    Value* value = index_.emit(test);
-    all = both(all, ir_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())));
-  }
+  for (const Expr& test : tests) all = both(all, condition(test));
   return all;
 }
 
@@ -216,21 +228,28 @@ bool BodyCode::pads_with_zeros(const BodyNode& where) const {
 /// Both sides are computed: loads are safe wherever they point.
 Value* BodyCode::where(const BodyNode& node) {
   if (prepared_.contains(node.children[0])) return load(node.children[0], nullptr);
-  Value* condition = conditions(node.exprs);
-  if (pads_with_zeros(node)) return load(node.children[0], condition);
+  Value* holds = conditions(node.exprs);
+  if (pads_with_zeros(node)) return load(node.children[0], holds, node.exprs);
   Value* then = value(node.children[0]);
   Value* otherwise = value(node.children[1]);
-  const int lanes = std::max({VectorBuilder::lanes_of(condition), VectorBuilder::lanes_of(then),
+  const int lanes = std::max({VectorBuilder::lanes_of(holds), VectorBuilder::lanes_of(then),
                               VectorBuilder::lanes_of(otherwise)});
-  return ir_.CreateSelect(widened(condition, lanes), widened(then, lanes),
-                          widened(otherwise, lanes));
+  return ir_.CreateSelect(widened(holds, lanes), widened(then, lanes), widened(otherwise, lanes));
 }
 
-/// The tests that an index needs beyond what is proved; null if none.
-Value* BodyCode::in_range(std::span<const Expr> index, const graph::Shape& shape) {
+/// The tests that an index needs beyond what is proved or tested already; null if none.
+Value* BodyCode::in_range(std::span<const Expr> index, const graph::Shape& shape,
+                          std::span<const Expr> tests) {
+  const auto is_tested = [&](const Expr& test) {
+    return std::find(tests.begin(), tests.end(), test) != tests.end();
+  };
   Value* all = nullptr;
   for (size_t d = 0; d < index.size(); ++d) {
-    if (provably_ge(index[d], 0) && provably_less(index[d], shape[d])) continue;
+    const bool above = provably_ge(index[d], 0) || is_tested(greater_equal(index[d], 0));
+    const bool below = provably_less(index[d], shape[d]) ||
+                       is_tested(greater_equal(shape[d] - 1, index[d])) ||
+                       is_tested(logical_not(greater_equal(index[d], shape[d])));
+    if (above && below) continue;
     Value* value = index_.emit(index[d]);
     // One unsigned comparison does for both ends.
     Value* extent = widened(index_.emit(shape[d]), VectorBuilder::lanes_of(value));
@@ -286,7 +305,7 @@ void BodyCode::prepare_load(BodyId id, std::span<const Expr> tests, const Expr& 
     if (depends(node.exprs[d]) &&
         !(provably_ge(node.exprs[d], 0) && provably_less(node.exprs[d], type.shape[d])))
       return;
-  Value* mask = both(mask_, both(in_range(node.exprs, type.shape), conditions(tests)));
+  Value* mask = both(mask_, both(in_range(node.exprs, type.shape, tests), conditions(tests)));
   if (mask != nullptr) mask = widened(mask, lanes_);
   PreparedLoad prepared{axis, index_.emit(stride->stride), {}, {}};
   for (const Run& run : runs_) {
@@ -308,14 +327,14 @@ Value* BodyCode::load_prepared(const BodyNode& node, const PreparedLoad& prepare
   return result;
 }
 
-Value* BodyCode::load(BodyId id, Value* guard) {
+Value* BodyCode::load(BodyId id, Value* guard, std::span<const Expr> tests) {
   const BodyNode& node = arena_[id];
   if (const auto found = prepared_.find(id); found != prepared_.end())
     return load_prepared(node, found->second);
   const graph::TensorType& type = arena_.tensor(node.tensor);
   Value* base = buffers_.at(node.tensor);
   const Expr position = position_of(node.exprs, type.shape);
-  Value* inside = both(in_range(node.exprs, type.shape), guard);
+  Value* inside = both(in_range(node.exprs, type.shape, tests), guard);
   if (!depends_on_lanes(position) && (inside == nullptr || !inside->getType()->isVectorTy()))
     return code_.load(type.dtype, base, index_.emit(position), 1, {.mask = inside});
   Value* mask = both(mask_, inside);

@@ -81,8 +81,10 @@ class BodyCode {
   llvm::Value* compute(kernel::BodyId id);
   llvm::Value* operation(const kernel::BodyNode& node);
   llvm::Value* where(const kernel::BodyNode& node);
+  llvm::Value* condition(const symbolic::Expr& test);
   llvm::Value* conditions(std::span<const symbolic::Expr> tests);
-  llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape);
+  llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape,
+                        std::span<const symbolic::Expr> tests);
   /// What a load inside of a loop has from before it, per run.
   struct PreparedLoad {
     symbolic::Expr axis;
@@ -93,7 +95,8 @@ class BodyCode {
   void prepare_load(kernel::BodyId id, std::span<const symbolic::Expr> tests,
                     const symbolic::Expr& axis);
   llvm::Value* load_prepared(const kernel::BodyNode& node, const PreparedLoad& prepared);
-  llvm::Value* load(kernel::BodyId id, llvm::Value* guard);
+  llvm::Value* load(kernel::BodyId id, llvm::Value* guard,
+                    std::span<const symbolic::Expr> tests = {});
   bool pads_with_zeros(const kernel::BodyNode& where) const;
   llvm::Value* load_runs(graph::DType dtype, llvm::Value* base, const symbolic::Expr& position,
                          llvm::Value* mask);

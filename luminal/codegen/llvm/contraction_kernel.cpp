@@ -112,8 +112,15 @@ class ContractionBuilder {
     const Product& first = plan_.products[0];
     GemvSpec spec;
     spec.rows = static_cast<int>(*rows);
-    spec.along_k = runs_along_k(first);
     spec.accumulator = accumulator_of(first.dtype);
+    if (is_direct()) {
+      spec.along_k = false;
+      spec.direct = true;
+      spec.block = 1024;
+      set_operands(spec, first);
+      return spec;
+    }
+    spec.along_k = runs_along_k(first);
     bool plain = true;
     for (const Product& each : plan_.products) {
       const bool fits = spec.along_k ? each.b.flat_k : each.b.flat_outer;
@@ -125,12 +132,28 @@ class ContractionBuilder {
         gemm_mode(first.a.dtype, first.b.dtype, spec.accumulator, !options_.reassociate, target_);
     if (plain && spec.along_k) spec.mode = mode;
     set_streams(spec, first);
+    set_operands(spec, first);
+    return spec;
+  }
+
+  /// What operands have to be like.
+  void set_operands(const GemvSpec& spec, const Product& first) {
     GemmSpec operands;
     operands.a = spec.mode == GemmMode::kFma ? spec.accumulator : first.a.dtype;
     operands.mode = spec.mode;
     operands.accumulator = spec.accumulator;
     specs_.assign(plan_.products.size(), operands);
-    return spec;
+  }
+
+  /// Few short windows per row: packing them would cost more than using them.
+  bool is_direct() const {
+    const auto rows = plan_.m.extent.constant_value();
+    return rows && *rows <= kMostDirectRows &&
+           std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+             const auto steps = each.k.extent.constant_value();
+             const bool windows = !each.b.flat_outer || !each.b.flat_k;
+             return windows && steps && *steps <= kMostDirectSteps;
+           });
   }
 
   bool prefers_gemv(const GemvSpec& spec) const {

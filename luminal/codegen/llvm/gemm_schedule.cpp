@@ -88,7 +88,11 @@ void set_tile(GemmSpec& spec, const GemmProblem& problem, int lanes, const CpuTa
 /// Rows per item: a panel's rows are cut only where panels alone would leave threads idle.
 void set_row_block(GemmSpec& spec, const GemmProblem& problem) {
   const int64_t panels = problem.batch * ((problem.n + spec.nr - 1) / spec.nr);
-  const int64_t wanted = 8 * int64_t{problem.threads};
+  // Dealing out costs too: a few microseconds of work are cut in few pieces.
+  constexpr double kSmall = 1 << 21;
+  const double work =
+      static_cast<double>(problem.m * problem.n) * static_cast<double>(problem.k * problem.batch);
+  const int64_t wanted = (work < kSmall ? 2 : 8) * int64_t{problem.threads};
   if (problem.threads == 1 || panels >= wanted || problem.m <= spec.mr) return;
   const int64_t tiles = (problem.m + spec.mr - 1) / spec.mr;
   const int64_t blocks = std::min(tiles, (wanted + panels - 1) / panels);
@@ -173,7 +177,7 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     if (tile.mr > 8 && (problem.a_aligned || !problem.m_known)) continue;
     double cost = cost_of(tile, problem, lanes);
     // Tiles of about eight rows measure best where nothing else decides.
-    if (tile.mr != 8) cost *= 1.01;
+    if (tile.mr != 8) cost *= tile.mr > 8 ? 1.03 : 1.01;
     ranked.emplace_back(cost, tile);
   }
   std::stable_sort(ranked.begin(), ranked.end(),

@@ -39,21 +39,28 @@ class GemvEmitter {
       column_ = ir_.CreateMul(ir_.CreateURem(item, blocks), builder_.index(spec_.block));
       columns_ = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateSub(n_, column_),
                                            builder_.index(spec_.block));
-      for (size_t p = 0; p < plan_.products.size(); ++p) {
-        product_ = &plan_.products[p];
-        sums_ = builder_.offset(entry_.scratch, static_cast<int64_t>(p) * product_bytes());
-        k_ = body_.index(product_->k.extent);
-        if (spec_.along_k)
-          sum_along_k();
-        else
-          sum_along_columns();
-      }
-      finish();
+      if (spec_.direct)
+        sum_directly();
+      else
+        sum_in_scratch();
     });
     ir_.CreateRetVoid();
   }
 
  private:
+  void sum_in_scratch() {
+    for (size_t p = 0; p < plan_.products.size(); ++p) {
+      product_ = &plan_.products[p];
+      sums_ = builder_.offset(entry_.scratch, static_cast<int64_t>(p) * product_bytes());
+      k_ = body_.index(product_->k.extent);
+      if (spec_.along_k)
+        sum_along_k();
+      else
+        sum_along_columns();
+    }
+    finish();
+  }
+
   int sum_bytes() const { return graph::bits(spec_.accumulator) / 8; }
   int64_t row_bytes() const { return spec_.block * sum_bytes(); }
   int64_t product_bytes() const { return row_bytes() * spec_.rows; }
@@ -277,6 +284,84 @@ class GemvEmitter {
     if (spec_.streams > 1) builder_.loop(whole, k_, builder_.index(1), some(1));
   }
 
+  // In registers.
+
+  /// The sums of one vector of columns, product by product and row by row.
+  std::vector<Value*> direct_sums(Value* column, Value* mask, bool one_run) {
+    std::vector<Value*> sums;
+    for (const Product& product : plan_.products) {
+      const BodyCode::Scope of_product(body_);
+      std::vector<Value*> rows(static_cast<size_t>(spec_.rows),
+                               llvm::Constant::getNullValue(sum_vector()));
+      const int64_t steps = *product.k.extent.constant_value();
+      for (int64_t k = 0; k < steps; ++k) {
+        const BodyCode::Scope of_step(body_);
+        set_step(product.k, k);
+        if (product.b.flat_outer)
+          body_.spread(plan_.n.flat, column, lanes_, mask);
+        else
+          body_.spread(plan_.n.axes, column, lanes_, mask, one_run);
+        Value* b = in_sum_type(product.b, body_.wide_value(product.b.value));
+        body_.gather_up();
+        for (int r = 0; r < spec_.rows; ++r) {
+          const BodyCode::Scope of_row(body_);
+          body_.set_axis(plan_.m.flat, builder_.index(r));
+          Value* a = in_sum_type(product.a, body_.value(product.a.value));
+          Value*& sum = rows[static_cast<size_t>(r)];
+          sum = multiply_add(builder_.splat(a, lanes_), b, sum);
+        }
+      }
+      sums.insert(sums.end(), rows.begin(), rows.end());
+    }
+    return sums;
+  }
+
+  /// Position k as constants, in the flat axis and in the single ones.
+  void set_step(const AxisGroup& group, int64_t k) {
+    body_.set_axis(group.flat, builder_.index(k));
+    for (size_t i = group.axes.size(); i-- > 0;) {
+      const int64_t extent = *group.axes[i].axis_extent().constant_value();
+      body_.set_axis(group.axes[i], builder_.index(k % extent));
+      k /= extent;
+    }
+  }
+
+  void sum_directly() {
+    builder_.loop(builder_.index(0), columns_, builder_.index(lanes_), [&](Value* at) {
+      const BodyCode::Scope scope(body_);
+      Value* column = ir_.CreateAdd(column_, at);
+      Value* mask = builder_.lanes_below(ir_.CreateSub(columns_, at), lanes_);
+      const auto sums_of = [&](bool one_run) {
+        return [&, one_run] {
+          const BodyCode::Scope inside(body_);
+          const std::vector<Value*> sums = direct_sums(column, mask, one_run);
+          return Carried(sums.begin(), sums.end());
+        };
+      };
+      Carried sums;
+      if (plan_.n.axes.size() < 2) {
+        sums = sums_of(true)();
+      } else {
+        Value* extent = body_.index(plan_.n.axes.back().axis_extent());
+        Value* end = ir_.CreateAdd(ir_.CreateURem(column, extent), builder_.index(lanes_));
+        sums = builder_.if_else(ir_.CreateICmpSLE(end, extent), sums_of(true), sums_of(false));
+      }
+      for (int r = 0; r < spec_.rows; ++r) {
+        const BodyCode::Scope in_row(body_);
+        body_.set_axis(plan_.m.flat, builder_.index(r));
+        body_.spread(plan_.n.flat, column, lanes_, mask);
+        for (size_t p = 0; p < plan_.products.size(); ++p) {
+          const size_t number = p * static_cast<size_t>(spec_.rows) + static_cast<size_t>(r);
+          body_.define(plan_.products[p].sum, value_of_sum(body_, spec_.accumulator,
+                                                           plan_.products[p].dtype, sums[number]));
+        }
+        for (const kernel::Root& root : plan_.roots)
+          body_.store(root, body_.wide_value(root.value));
+        body_.gather_up();
+      }
+    });
+  }
+
   // What follows the sums.
 
   void finish() {
@@ -321,9 +406,10 @@ class GemvEmitter {
 }  // namespace
 
 std::string to_string(const GemvSpec& spec) {
-  return fmt::format("gemv {} rows along {} in {} mode {} streams {} unroll {} block {}", spec.rows,
-                     spec.along_k ? "k" : "columns", spec.accumulator, static_cast<int>(spec.mode),
-                     spec.streams, spec.unroll, spec.block);
+  return fmt::format("gemv {} rows {}along {} in {} mode {} streams {} unroll {} block {}",
+                     spec.rows, spec.direct ? "directly " : "", spec.along_k ? "k" : "columns",
+                     spec.accumulator, static_cast<int>(spec.mode), spec.streams, spec.unroll,
+                     spec.block);
 }
 
 Expr gemv_items(const ContractionPlan& plan, const GemvSpec& spec) {
@@ -334,6 +420,7 @@ Expr gemv_items(const ContractionPlan& plan, const GemvSpec& spec) {
 }
 
 int64_t gemv_scratch_bytes(const ContractionPlan& plan, const GemvSpec& spec) {
+  if (spec.direct) return 0;
   const auto products = static_cast<int64_t>(plan.products.size());
   return products * spec.rows * spec.block * (graph::bits(spec.accumulator) / 8) + 64;
 }

@@ -118,7 +118,11 @@ class ChoiceClimber {
 
 ChoiceProgram::ChoiceProgram(const Program& program)
     : ChoiceProgram(program.size(), {program.roots().begin(), program.roots().end()}) {
-  for (uint32_t id = 0; id < program.size(); ++id) add(NodeId{id}, program.node(NodeId{id}));
+  for (uint32_t k = 0; k < program.size(); ++k) {
+    const NodeId id{k};
+    add(id, program.node(id));
+    set_part(id, program.part(id), program.repeats(id));
+  }
   regions_.assign(program.named_regions().begin(), program.named_regions().end());
 }
 
@@ -132,7 +136,14 @@ void ChoiceProgram::add(NodeId id, graph::Node node) {
 NodeId ChoiceProgram::add_node() {
   definitions_.emplace_back();
   choice_.push_back(0);
+  parts_.push_back(0);
   return NodeId{static_cast<uint32_t>(definitions_.size() - 1)};
+}
+
+void ChoiceProgram::set_part(NodeId id, uint32_t part, double repeats) {
+  parts_[id.value] = part;
+  if (repeats_.size() <= part) repeats_.resize(part + 1, 1.0);
+  repeats_[part] = repeats;
 }
 
 const graph::Node& ChoiceProgram::node(NodeId id) const {

@@ -21,7 +21,7 @@ struct Pick {
 class ChoiceProgram : public Program {
  public:
   ChoiceProgram(size_t size, std::vector<NodeId> roots)
-      : definitions_(size), choice_(size, 0), roots_(std::move(roots)) {}
+      : definitions_(size), choice_(size, 0), parts_(size, 0), roots_(std::move(roots)) {}
   /// Every node of another program with its definition there.
   explicit ChoiceProgram(const Program& program);
 
@@ -47,10 +47,16 @@ class ChoiceProgram : public Program {
   std::span<const NodeId> roots() const override { return roots_; }
   std::span<const NamedRegion> named_regions() const override { return regions_; }
   size_t variant(NodeId id) const override { return choice_[id.value]; }
+  uint32_t part(NodeId id) const override { return parts_[id.value]; }
+  double repeats(NodeId id) const override { return repeats_[parts_[id.value]]; }
+  /// Puts a node into a part that runs so often.
+  void set_part(NodeId id, uint32_t part, double repeats);
 
  private:
   std::vector<std::vector<graph::Node>> definitions_;
   std::vector<size_t> choice_;
+  std::vector<uint32_t> parts_;          // by node
+  std::vector<double> repeats_ = {1.0};  // by part
   std::vector<NodeId> roots_;
   std::vector<NamedRegion> regions_;
   std::vector<std::vector<Pick>> joint_choices_;

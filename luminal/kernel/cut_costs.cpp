@@ -111,7 +111,8 @@ const CutCosts::Costed& CutCosts::kernel(const Cut& cut, NodeId id) {
   RegionKey key = state_->region(cut, id);
   const auto found = state_->kernels.find(key);
   if (found != state_->kernels.end()) return found->second;
-  Costed costed{state_->time_of(cut, id), key.inside, key.border};
+  const double time = state_->time_of(cut, id) * state_->program.repeats(id);
+  Costed costed{time, key.inside, key.border};
   return state_->kernels.emplace(std::move(key), std::move(costed)).first->second;
 }
 

@@ -41,6 +41,7 @@ class Depths {
     size_t deepest = 0;
     for (const Edge& edge : program_.node(id).operands)
       deepest = std::max(deepest, of(edge.node) + 1);
+    for (NodeId awaited : program_.awaited(id)) deepest = std::max(deepest, of(awaited) + 1);
     depths_[id] = deepest;
     return deepest;
   }
@@ -61,13 +62,14 @@ void group_launches(Arena& arena, const Program& program, CutPlan& plan) {
         return true;
     return false;
   };
+  const auto part = [&](size_t k) { return program.part(plan.kernels[k].nodes[0]); };
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     bool placed = false;
     for (std::vector<size_t>& launch : plan.launches) {
       const size_t first = launch.front();
       // Equal depth means that there is no path between them.
       if (depths.level(first) != depths.level(k) || contraction[first] != contraction[k]) continue;
-      if (!common(first, k)) continue;
+      if (part(first) != part(k) || !common(first, k)) continue;
       launch.push_back(k);
       placed = true;
       break;
@@ -96,9 +98,22 @@ std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut&
   }
   if (options.store_through) store_through(arena, program, plan, options);
   group_launches(arena, program, plan);
-  plan.microseconds -=
-      options.machine.launch_us * static_cast<double>(plan.kernels.size() - plan.launches.size());
+  for (const std::vector<size_t>& launch : plan.launches)
+    plan.microseconds -= options.machine.launch_us * static_cast<double>(launch.size() - 1) *
+                         program.repeats(plan.kernels[launch[0]].nodes[0]);
   return plan;
+}
+
+PlannedKernel written_out(Arena& arena, const Program& program, const CutPlan& plan, size_t k) {
+  PlannedKernel result = plan.kernels[k];
+  if (!result.copy) return result;
+  const PlannedKernel& original = plan.kernels[result.copy->of];
+  for (const Renaming& name : result.copy->tensors)
+    arena.declare_tensor(name.to, program.node(name.to).type);
+  result.kernel = renamed(arena, original.kernel, result.copy->tensors, arena);
+  result.estimate.kernel = renamed(arena, original.estimate.kernel, result.copy->tensors, arena);
+  result.copy.reset();
+  return result;
 }
 
 CutPlan search_cut(Arena& arena, const Program& program, const CutSearchOptions& options) {

@@ -11,8 +11,16 @@
 
 #include "luminal/kernel/derive.h"
 #include "luminal/kernel/estimate.h"
+#include "luminal/kernel/rename.h"
 
 namespace luminal::kernel {
+
+/// Which kernel of a plan another one is a copy of.
+struct KernelCopy {
+  size_t of = 0;  // comes before the copy
+  /// The tensors of that kernel, each with the one in its place.
+  std::vector<Renaming> tensors;
+};
 
 /// A kernel of a plan.
 struct PlannedKernel {
@@ -23,6 +31,9 @@ struct PlannedKernel {
   Estimate estimate;
   /// Materialised nodes it reads, ascending.
   std::vector<NodeId> reads;
+  /// Set if the kernel is another one of the plan on other tensors. It is not written out then:
+  /// `kernel` and the kernel of the estimate are empty.
+  std::optional<KernelCopy> copy = {};
 };
 
 /// A cut and what follows from it.
@@ -83,6 +94,9 @@ CutPlan search_cut(Arena& arena, const Program& program, const CutSearchOptions&
 /// The kernels and launches of a given cut; nothing if a kernel is rejected.
 std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& cut,
                                 const CutSearchOptions& options = {});
+
+/// Kernel k of a plan with what it computes written out, also if it is a copy of another.
+PlannedKernel written_out(Arena& arena, const Program& program, const CutPlan& plan, size_t k);
 
 /// The first seed: every contraction is materialised.
 Cut contraction_cut(const Program& program, std::span<const NodeId> order);

@@ -1,6 +1,9 @@
 #include "luminal/kernel/program.h"
 
 #include <algorithm>
+#include <set>
+
+#include "luminal/graph/repeat.h"
 
 namespace luminal::kernel {
 namespace {
@@ -12,17 +15,17 @@ bool is_scalar_constant(const Node& node) {
   return node.op == Op::kConstant && node.attribute<graph::ConstantAttribute>().value.size() == 1;
 }
 
-/// Walks from the result up to the operands.
-NamedRegion region_of(const graph::Graph& graph, const graph::NamedDefinition& definition) {
-  NamedRegion region{definition.result.node, {}};
-  std::vector<bool> seen(graph.size(), false);
-  for (const graph::Edge& operand : definition.operands) seen[operand.node.value] = true;
+/// Walks from the result up to the operands. `seen_by` says which definition saw a node last.
+NamedRegion region_of(const graph::Graph& graph, const graph::NamedDefinition& definition,
+                      std::vector<size_t>& seen_by, size_t number) {
+  NamedRegion region{definition.result.node, {}, 0};
+  for (const graph::Edge& operand : definition.operands) seen_by[operand.node.value] = number;
   std::vector<NodeId> pending{region.result};
   while (!pending.empty()) {
     const NodeId id = pending.back();
     pending.pop_back();
-    if (seen[id.value]) continue;
-    seen[id.value] = true;
+    if (seen_by[id.value] == number) continue;
+    seen_by[id.value] = number;
     if (id != region.result) region.inside.push_back(id);
     for (const graph::Edge& edge : graph.node(id).operands) pending.push_back(edge.node);
   }
@@ -33,6 +36,10 @@ NamedRegion region_of(const graph::Graph& graph, const graph::NamedDefinition& d
 }  // namespace
 
 GraphProgram::GraphProgram(const graph::Graph& graph) : graph_(graph) {
+  std::set<NodeId> known;
+  const auto add_root = [&](NodeId id) {
+    if (known.insert(id).second) roots_.push_back(id);
+  };
   for (const graph::Output& output : graph.outputs()) {
     NodeId id = output.edge.node;
     // A constant or iota asked for has to be written by some kernel.
@@ -45,14 +52,16 @@ GraphProgram::GraphProgram(const graph::Graph& graph) : graph_(graph) {
       copies_.push_back(std::move(copy));
     }
     outputs_.push_back(id);
-    if (std::find(roots_.begin(), roots_.end(), id) == roots_.end()) roots_.push_back(id);
+    add_root(id);
   }
   for (NodeId id : graph.ids())
-    if (graph::has_effect(graph.node(id).op) &&
-        std::find(roots_.begin(), roots_.end(), id) == roots_.end())
-      roots_.push_back(id);
-  for (const graph::NamedDefinition& definition : graph.named())
-    regions_.push_back(region_of(graph, definition));
+    if (graph::has_effect(graph.node(id).op)) add_root(id);
+  std::vector<size_t> seen_by(graph.size(), 0);
+  for (size_t k = 0; k < graph.named().size(); ++k) {
+    if (graph::is_repeat(graph.named()[k])) continue;  // a layer is no kernel
+    regions_.push_back(region_of(graph, graph.named()[k], seen_by, k + 1));
+    regions_.back().definition = k;
+  }
 }
 
 const graph::Node& GraphProgram::node(NodeId id) const {
@@ -98,13 +107,16 @@ std::optional<std::vector<NodeId>> topological_order(const Program& program) {
     while (!path.empty()) {
       auto& [id, next] = path.back();
       const Node& node = program.node(id);
-      if (next == node.operands.size()) {
+      const std::span<const NodeId> awaited = program.awaited(id);
+      if (next == node.operands.size() + awaited.size()) {
         marks[id.value] = Mark::kDone;
         order.push_back(id);
         path.pop_back();
         continue;
       }
-      const NodeId operand = node.operands[next++].node;
+      const size_t k = next++;
+      const NodeId operand =
+          k < node.operands.size() ? node.operands[k].node : awaited[k - node.operands.size()];
       if (marks[operand.value] == Mark::kOpen) return std::nullopt;
       if (marks[operand.value] == Mark::kDone) continue;
       marks[operand.value] = Mark::kOpen;

@@ -18,6 +18,7 @@ using graph::NodeId;
 struct NamedRegion {
   NodeId result;
   std::vector<NodeId> inside;  // without the result
+  size_t definition = 0;       // which of the graph's named definitions it is
 };
 
 /// One definition per id, and the ids that must be computed.
@@ -35,6 +36,14 @@ class Program {
   virtual size_t variant(NodeId /*id*/) const { return 0; }
   /// Definitions that people think of as one thing: hints for a search, never needed.
   virtual std::span<const NamedRegion> named_regions() const { return {}; }
+  /// Nodes that are computed before this one although it does not read them: what stands between is
+  /// not part of the program.
+  virtual std::span<const NodeId> awaited(NodeId /*id*/) const { return {}; }
+  /// Which part of the program stores a node, where parts run differently often. One launch never
+  /// stores nodes of two parts.
+  virtual uint32_t part(NodeId /*id*/) const { return 0; }
+  /// How often the kernel that stores a node runs: what its cost counts.
+  virtual double repeats(NodeId /*id*/) const { return 1.0; }
 };
 
 /// A graph as a program. Outputs seen through a view become copies, with ids after the graph's.
@@ -43,6 +52,7 @@ class GraphProgram : public Program {
   /// The graph must outlive this.
   explicit GraphProgram(const graph::Graph& graph);
 
+  const graph::Graph& graph() const { return graph_; }
   size_t size() const override { return graph_.size() + copies_.size(); }
   const graph::Node& node(NodeId id) const override;
   std::span<const NodeId> roots() const override { return roots_; }
@@ -68,7 +78,8 @@ bool reads_memory(const graph::Node& node);
 /// True for scalar constants and iotas, which are computed where they are needed.
 bool is_free_to_compute(const graph::Node& node);
 
-/// The nodes that the roots need, operands before users; nothing if the definitions are cyclic.
+/// The nodes that the roots need, operands (and what else is awaited) before users; nothing if the
+/// definitions are cyclic.
 std::optional<std::vector<NodeId>> topological_order(const Program& program);
 
 /// The nodes that are materialised, by id.

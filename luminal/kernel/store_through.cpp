@@ -1,6 +1,7 @@
 #include "luminal/kernel/store_through.h"
 
 #include <algorithm>
+#include <map>
 
 #include "luminal/support/check.h"
 
@@ -14,19 +15,18 @@ bool contains(const std::vector<NodeId>& nodes, NodeId id) {
 class Joiner {
  public:
   Joiner(Arena& arena, const Program& program, CutPlan& plan, const CutSearchOptions& options)
-      : arena_(arena),
-        program_(program),
-        plan_(plan),
-        options_(options),
-        ancestors_(program.size(), std::vector<bool>(program.size(), false)) {
+      : arena_(arena), program_(program), plan_(plan), options_(options), words_(0) {
+    for (const PlannedKernel& kernel : plan.kernels)
+      for (NodeId id : kernel.nodes) numbers_.emplace(id, numbers_.size());
+    // Only what kernels store matters, so sets of these are small.
+    words_ = numbers_.size() / 64 + 1;
+    ancestors_.resize(program.size());
     const std::vector<NodeId> order = *topological_order(program);
     for (NodeId id : order) {
-      std::vector<bool>& above = ancestors_[id.value];
-      for (const graph::Edge& edge : program.node(id).operands) {
-        above[edge.node.value] = true;
-        for (size_t k = 0; k < above.size(); ++k)
-          if (ancestors_[edge.node.value][k]) above[k] = true;
-      }
+      std::vector<uint64_t>& above = ancestors_[id.value];
+      above.resize(words_, 0);
+      for (const graph::Edge& edge : program.node(id).operands) add_above(edge.node, above);
+      for (NodeId awaited : program.awaited(id)) add_above(awaited, above);
     }
   }
 
@@ -43,10 +43,23 @@ class Joiner {
   }
 
  private:
+  void add_above(NodeId id, std::vector<uint64_t>& above) const {
+    if (const auto number = numbers_.find(id); number != numbers_.end())
+      above[number->second / 64] |= uint64_t{1} << number->second % 64;
+    const std::vector<uint64_t>& further = ancestors_[id.value];
+    for (size_t k = 0; k < further.size(); ++k) above[k] |= further[k];
+  }
+
+  /// True if a stored node is among those that `id` is computed from.
+  bool is_above(NodeId node, NodeId id) const {
+    const size_t number = numbers_.at(node);
+    return (ancestors_[id.value][number / 64] >> number % 64 & 1) != 0;
+  }
+
   /// True if `id` is one of the nodes or computed from one.
   bool depends_on(NodeId id, const std::vector<NodeId>& nodes) const {
     return std::any_of(nodes.begin(), nodes.end(),
-                       [&](NodeId node) { return node == id || ancestors_[id.value][node.value]; });
+                       [&](NodeId node) { return node == id || is_above(node, id); });
   }
 
   /// True if one kernel has to wait for the other.
@@ -80,6 +93,7 @@ class Joiner {
     const bool reads = std::any_of(producer.nodes.begin(), producer.nodes.end(),
                                    [&](NodeId id) { return contains(consumer.reads, id); });
     if (!reads || producer.estimate.in_place_of || consumer.estimate.in_place_of) return false;
+    if (program_.part(producer.nodes[0]) != program_.part(consumer.nodes[0])) return false;
     if (program_.node(producer.nodes[0]).shape() != program_.node(consumer.nodes[0]).shape())
       return false;
     // Nothing may look through a graph break.
@@ -105,7 +119,7 @@ class Joiner {
     both.estimate = estimate(arena_, both.kernel, options_.machine, options_.estimate);
     const double apart = first.estimate.microseconds + second.estimate.microseconds;
     if (!(both.estimate.microseconds < apart - 1e-9)) return false;
-    plan_.microseconds += both.estimate.microseconds - apart;
+    plan_.microseconds += (both.estimate.microseconds - apart) * program_.repeats(second.nodes[0]);
     for (const PlannedKernel* part : {&first, &second})
       for (NodeId read : part->reads)
         if (!contains(both.nodes, read) && !contains(both.reads, read)) both.reads.push_back(read);
@@ -136,7 +150,9 @@ class Joiner {
   const Program& program_;
   CutPlan& plan_;
   const CutSearchOptions& options_;
-  std::vector<std::vector<bool>> ancestors_;  // of every node
+  std::map<NodeId, size_t> numbers_;  // of stored nodes
+  size_t words_;
+  std::vector<std::vector<uint64_t>> ancestors_;  // of every node: which stored ones
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The user's Graph: where tensors are written. A handle like Tensor: copies share the graph.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,20 @@ class Graph {
   Tensor constant(const Scalar& value) const;
   /// A number, converted to `dtype`.
   Tensor constant(double value, DType dtype = f32) const;
+
+  /// Writes the same part `count` times: instance k takes what the one before gave, the first one
+  /// `x`. Results are those of a plain loop; saying that it is one lets the compiler look at one
+  /// instance for all, with borders where instances meet. Instances may differ (their weights do);
+  /// those that are not alike are compiled apart.
+  ///
+  ///   x = g.repeat("layer", 12, x, [&](int64_t k, const Tensor& h) { return layer(k, h); });
+  Tensor repeat(const std::string& name, int64_t count, const Tensor& x,
+                const std::function<Tensor(int64_t k, const Tensor& x)>& body) const;
+  /// The same where several values go from instance to instance.
+  std::vector<Tensor> repeat(
+      const std::string& name, int64_t count, std::vector<Tensor> values,
+      const std::function<std::vector<Tensor>(int64_t k, const std::vector<Tensor>& values)>& body)
+      const;
 
   /// The graph itself, to look at or to run passes on.
   const graph::Graph& ir() const { return state_->graph; }

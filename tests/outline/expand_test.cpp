@@ -1,0 +1,260 @@
+// Plans found on one instance per region and copied to all: they are legal, compute what the oracle
+// computes, cost what a search of the whole graph finds, and take no more work for more layers.
+#include "luminal/compiler/outline_expand.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "luminal/compiler/outline_search.h"
+#include "luminal/graph/dim_binding.h"
+#include "luminal/kernel/canonical.h"
+#include "luminal/kernel/test_kernels.h"
+#include "networks.h"
+#include "random_network.h"
+
+namespace luminal::compiler {
+namespace {
+
+using kernel::Arena;
+using kernel::CutPlan;
+using kernel::GraphProgram;
+using kernel::PlannedKernel;
+using networks::IR;
+
+kernel::CutSearchOptions search_options() {
+  kernel::CutSearchOptions options;
+  options.machine = kernel::Machine::cpu(2);
+  return options;
+}
+
+/// A graph and its plan, found with outlining.
+struct Planned {
+  IR graph;
+  GraphProgram program;
+  Arena arena;
+  OutlineReport report;
+  CutPlan plan;
+
+  explicit Planned(IR ir, const OutlineOptions& options = {})
+      : graph(std::move(ir)),
+        program(graph),
+        plan(search_outlined(arena, program, program, {}, search_options(), options, &report)) {
+    for (const std::string& problem : problems(program, plan)) ADD_FAILURE() << problem;
+  }
+};
+
+CutPlan direct_plan(const IR& graph) {
+  const GraphProgram program(graph);
+  Arena arena;
+  return kernel::search_cut(arena, program, search_options());
+}
+
+/// Random data for all inputs of a graph.
+kernel::test::Sample sample_of(const IR& graph, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  kernel::test::Sample sample{graph, {}, {}};
+  for (const auto& [dim, interval] : graph.dims())
+    sample.dims[dim] = std::min<int64_t>(interval.lo + 2, interval.hi);
+  std::normal_distribution<> normal(0.0, 0.6);
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.op != graph::Op::kInput) continue;
+    graph::Array array(node.dtype(), graph::extents_of(node.shape(), sample.dims));
+    for (int64_t k = 0; k < array.size(); ++k)
+      array.set(k, is_float(node.dtype())
+                       ? graph::Scalar::of(node.dtype(), normal(random))
+                       : graph::Scalar::of(node.dtype(), static_cast<int64_t>(random() % 5)));
+    sample.inputs.emplace(node.attribute<graph::InputAttribute>().name, std::move(array));
+  }
+  return sample;
+}
+
+/// Runs a plan kernel by kernel as loops and compares the outputs with the oracle.
+void expect_right(Planned& planned, uint64_t seed) {
+  const kernel::test::Sample sample = sample_of(planned.graph, seed);
+  const std::vector<NodeId> order = *kernel::topological_order(planned.program);
+  const kernel::Tensors oracle = kernel::test::oracle_values(sample, planned.program, order);
+  kernel::Tensors tensors;
+  for (NodeId id : order)
+    if (kernel::is_source(planned.program.node(id))) tensors.emplace(id, oracle.at(id));
+  for (size_t k = 0; k < planned.plan.kernels.size(); ++k) {
+    const PlannedKernel whole = written_out(planned.arena, planned.program, planned.plan, k);
+    // Region updates need their memory shared, so here the kernel as derived stands in.
+    const kernel::Kernel& code = whole.estimate.in_place_of ? whole.kernel : whole.estimate.kernel;
+    kernel::test::run_by_nest(whole.estimate.nest)(planned.arena, code, sample.dims, tensors);
+  }
+  for (NodeId id : planned.program.roots())
+    EXPECT_TRUE(kernel::test::near(tensors.at(id), oracle.at(id), {1e-4, 1e-3}))
+        << "seed " << seed << "\n"
+        << planned.report.regions;
+}
+
+/// Every kernel is derived anew from the whole graph and compared with what the plan says.
+void expect_kernels_as_derived(Planned& planned) {
+  std::set<std::string> keys;
+  for (size_t k = 0; k < planned.plan.kernels.size(); ++k) {
+    const PlannedKernel whole = written_out(planned.arena, planned.program, planned.plan, k);
+    const auto derived =
+        kernel::derive_together(planned.arena, planned.program, planned.plan.cut, whole.nodes);
+    ASSERT_TRUE(std::holds_alternative<kernel::Kernel>(derived));
+    const auto expected = canonicalize(planned.arena, std::get<kernel::Kernel>(derived));
+    const auto actual = canonicalize(planned.arena, whole.kernel);
+    EXPECT_EQ(expected.text, actual.text) << "kernel " << k;
+    EXPECT_EQ(std::set<NodeId>(expected.tensors.begin(), expected.tensors.end()),
+              std::set<NodeId>(actual.tensors.begin(), actual.tensors.end()));
+    if (const auto& copy = planned.plan.kernels[k].copy) {
+      const PlannedKernel& original = planned.plan.kernels[copy->of];
+      EXPECT_EQ(canonicalize(planned.arena, original.kernel).key, expected.key) << "kernel " << k;
+    }
+  }
+}
+
+const networks::Sizes kLarge{.tokens = 128,
+                             .heads = 4,
+                             .kv_heads = 2,
+                             .d = 32,
+                             .hidden = 512,
+                             .vocabulary = 1000,
+                             .cache = 512};
+
+networks::Sizes decoding() {
+  networks::Sizes sizes = kLarge;
+  sizes.tokens = 1;
+  return sizes;
+}
+
+TEST(ExpandedPlan, ComputesWhatTheOracleComputes) {
+  const std::vector<std::pair<std::string, IR>> cases{
+      {"gpt", networks::gpt(4)},
+      {"llama prefill", networks::llama(3)},
+      {"llama decode", networks::llama(3, {.tokens = 1})},
+      {"alternating", networks::alternating(6)},
+      {"encoder and decoder", networks::encoder_decoder(3, 3)},
+      {"mixture", networks::mixture(3, 2)},
+      {"resnet", networks::resnet({3, 3})},
+      {"lstm", networks::lstm(8)},
+      {"mlp", networks::mlp(12)},
+      {"chain", networks::elementwise_chain(10)}};
+  for (const auto& [name, graph] : cases) {
+    SCOPED_TRACE(name);
+    Planned planned(graph);
+    expect_right(planned, 5);
+  }
+}
+
+TEST(ExpandedPlan, KernelsAreThoseOfTheWholeGraph) {
+  for (const IR& graph : {networks::gpt(4), networks::llama(4), networks::encoder_decoder(3, 4),
+                          networks::alternating(6), networks::lstm(8)}) {
+    Planned planned(graph);
+    expect_kernels_as_derived(planned);
+  }
+}
+
+TEST(ExpandedPlan, EveryLayerCostsWhatASearchOfTheWholeGraphFinds) {
+  const auto check = [](const auto& network, const networks::Sizes& sizes) {
+    const double few = Planned(network(3, sizes)).plan.microseconds;
+    const double more = Planned(network(4, sizes)).plan.microseconds;
+    const double direct_few = direct_plan(network(3, sizes)).microseconds;
+    const double direct_more = direct_plan(network(4, sizes)).microseconds;
+    EXPECT_NEAR(more - few, direct_more - direct_few, 0.005 * (direct_more - direct_few));
+    // What the first layer reads is stored, which a search of the whole may do without.
+    EXPECT_LE(more, direct_more * 1.02);
+  };
+  check(networks::gpt, kLarge);
+  check(networks::llama, kLarge);
+  check(networks::llama, decoding());
+}
+
+TEST(ExpandedPlan, MoreLayersAreNoMoreWork) {
+  for (const bool decode : {false, true}) {
+    const auto network = [&](int layers) {
+      return decode ? networks::llama(layers, decoding()) : networks::gpt(layers, kLarge);
+    };
+    const Planned few(network(4)), many(network(40));
+    EXPECT_EQ(few.plan.estimated, many.plan.estimated);
+    EXPECT_EQ(few.report.reduced_nodes, many.report.reduced_nodes);
+    const auto written = [](const CutPlan& plan) {
+      return std::count_if(plan.kernels.begin(), plan.kernels.end(),
+                           [](const PlannedKernel& kernel) { return !kernel.copy; });
+    };
+    EXPECT_EQ(written(few.plan), written(many.plan));
+    EXPECT_GT(many.plan.kernels.size(), 8 * few.plan.kernels.size());
+  }
+}
+
+TEST(ExpandedPlan, LaunchesOfOneLayerStayTogether) {
+  const Planned planned(networks::llama(6, decoding()));
+  std::set<size_t> seen;
+  for (const std::vector<size_t>& launch : planned.plan.launches)
+    for (size_t kernel : launch) EXPECT_TRUE(seen.insert(kernel).second);
+  EXPECT_EQ(seen.size(), planned.plan.kernels.size());
+  EXPECT_LT(planned.plan.launches.size(), planned.plan.kernels.size());
+}
+
+TEST(ExpandedPlan, ValuesThatMustBeInMemoryAreInEveryLayer) {
+  const IR graph = networks::gpt(4);
+  const GraphProgram source(graph);
+  const Outline outline = find_outline(graph);
+  ASSERT_EQ(outline.regions.size(), 1);
+  const NodeId inside = outline.regions[0].instances[2][5];
+
+  class WithRoot : public kernel::Program {
+   public:
+    WithRoot(const GraphProgram& program, NodeId more)
+        : program_(program), roots_(program.roots().begin(), program.roots().end()) {
+      roots_.push_back(more);
+    }
+    size_t size() const override { return program_.size(); }
+    const graph::Node& node(NodeId id) const override { return program_.node(id); }
+    std::span<const NodeId> roots() const override { return roots_; }
+
+   private:
+    const GraphProgram& program_;
+    std::vector<NodeId> roots_;
+  };
+  const WithRoot whole(source, inside);
+  Arena arena;
+  const NodeId more[] = {inside};
+  const CutPlan plan = search_outlined(arena, source, whole, more, search_options());
+  EXPECT_TRUE(problems(whole, plan).empty());
+  for (const std::vector<NodeId>& instance : outline.regions[0].instances)
+    EXPECT_TRUE(plan.cut.contains(instance[5]));
+}
+
+TEST(ExpandedPlan, OutputsOfEveryKindAreKept) {
+  Graph g;
+  Tensor x = g.input("x", {3, 8});
+  networks::Outputs outputs;
+  for (int k = 0; k < 5; ++k) {
+    const networks::Layer l = networks::layer_of(g, "l", k);
+    const Tensor h = l.biased(layer_norm(x), "w", 8);
+    outputs.push_back({fmt::format("turned{}", k), transpose(h)});
+    x = x + tanh(h);
+    outputs.push_back({fmt::format("whole{}", k), x});
+    if (k == 3) outputs.push_back({"row", select(x, 0, 1)});
+  }
+  outputs.push_back({"again", outputs[1].second});
+  Planned planned(networks::finished(g, outputs));
+  EXPECT_LT(planned.report.reduced_nodes, planned.report.nodes) << planned.report.regions;
+  expect_right(planned, 9);
+}
+
+TEST(ExpandedPlan, RandomNetworksWithPlantedRepeatsAreRight) {
+  size_t reduced = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const IR graph = networks::random_network(seed);
+    const Outline outline = find_outline(graph);
+    for (const std::string& problem : problems(outline, graph)) ADD_FAILURE() << problem;
+    // Small bodies are taken here too: the borders are what is tested.
+    Planned planned(graph, {.smallest_body = 2, .fewest_saved = 4, .smallest_unnatural_body = 2});
+    reduced += planned.report.reduced_nodes < planned.report.nodes ? 1 : 0;
+    expect_right(planned, seed);
+    expect_kernels_as_derived(planned);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(reduced, 30);
+}
+
+}  // namespace
+}  // namespace luminal::compiler

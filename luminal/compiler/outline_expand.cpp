@@ -24,21 +24,71 @@ struct Copy {
   std::vector<NodeId> reads;
 };
 
+/// What nodes of a reduced program are in the whole one.
+class Translation {
+ public:
+  virtual ~Translation() = default;
+  /// 0 for nodes that are there once, else one more than the region.
+  virtual uint32_t part(NodeId id) const = 0;
+  virtual NodeId translated(NodeId id, uint32_t part, size_t instance) = 0;
+};
+
+/// Ids of the whole program are those of the graph.
+class GraphTranslation : public Translation {
+ public:
+  GraphTranslation(const Outline& outline, const ReducedGraph& reduced,
+                   const ReducedProgram& program, const kernel::GraphProgram& source)
+      : outline_(outline), reduced_(reduced), program_(program) {
+    // Outputs seen through views are nodes of programs beyond those of graphs.
+    const std::vector<RegionPlace> places = region_places(outline, source.graph().size());
+    for (size_t k = 0; k < reduced.outputs.size(); ++k) {
+      const RegionPlace& place = places[source.graph().outputs()[k].edge.node.value];
+      const NodeId output = program.output(reduced.outputs[k]);
+      const bool inside = program.part(output) != 0;  // or it is a copy of what a body hands on
+      output_copies_[{output, inside ? place.instance : 0}] = source.output(k);
+    }
+  }
+
+  uint32_t part(NodeId id) const override { return program_.part(id); }
+  NodeId translated(NodeId id, uint32_t part, size_t instance) override {
+    if (id.value >= reduced_.graph.size()) return output_copies_.at({id, instance});
+    if (part == 0) return reduced_.origin[id.value];
+    return counterpart(outline_, reduced_, id, part - 1, instance);
+  }
+
+ private:
+  const Outline& outline_;
+  const ReducedGraph& reduced_;
+  const ReducedProgram& program_;
+  std::map<std::pair<NodeId, size_t>, NodeId> output_copies_;
+};
+
+/// Ids of the whole program are its own.
+class ChoiceTranslation : public Translation {
+ public:
+  explicit ChoiceTranslation(ExpandedProgram& whole) : whole_(whole) {}
+  uint32_t part(NodeId id) const override { return whole_.part_of(id); }
+  NodeId translated(NodeId id, uint32_t part, size_t instance) override {
+    return whole_.in_instance(id, part, instance);
+  }
+
+ private:
+  ExpandedProgram& whole_;
+};
+
 class Expander {
  public:
-  Expander(const ReducedSearch& search, const kernel::GraphProgram& source,
-           const kernel::Program& whole, kernel::Arena& into)
-      : from_(search.arena),
-        into_(into),
-        source_(source),
+  Expander(Translation& translation, const Outline& outline, const kernel::Program& program,
+           const kernel::Arena& from, const CutPlan& plan, const kernel::Program& whole,
+           kernel::Arena& into)
+      : translation_(translation),
+        outline_(outline),
+        program_(program),
+        from_(from),
+        plan_(plan),
         whole_(whole),
-        outline_(search.outline),
-        reduced_(search.reduced),
-        program_(search.program),
-        plan_(search.plan),
-        order_(*kernel::topological_order(whole)) {
-    note_output_copies();
-  }
+        into_(into),
+        order_(*kernel::topological_order(whole)) {}
 
   CutPlan run() {
     CutPlan result{whole_cut(), {}, {}, plan_.microseconds, plan_.estimated};
@@ -49,48 +99,34 @@ class Expander {
   }
 
  private:
-  /// Outputs seen through views are nodes of programs beyond those of graphs.
-  void note_output_copies() {
-    const std::vector<RegionPlace> places = region_places(outline_, source_.graph().size());
-    for (size_t k = 0; k < reduced_.outputs.size(); ++k) {
-      const RegionPlace& place = places[source_.graph().outputs()[k].edge.node.value];
-      const NodeId reduced = program_.output(reduced_.outputs[k]);
-      const bool inside = program_.part(reduced) != 0;  // or it is a copy of what a body hands on
-      output_copies_[{reduced, inside ? place.instance : 0}] = source_.output(k);
-    }
-  }
-
   size_t instances(uint32_t part) const {
     return part == 0 ? 1 : outline_.regions[part - 1].instances.size();
   }
-
-  /// The node of the whole program for a node of the reduced one, as an instance of a part has it.
-  NodeId translated(NodeId id, uint32_t part, size_t instance) const {
-    if (id.value >= reduced_.graph.size()) return output_copies_.at({id, instance});
-    if (part == 0) return reduced_.origin[id.value];
-    return counterpart(outline_, reduced_, id, part - 1, instance);
+  uint32_t part(NodeId id) const { return translation_.part(id); }
+  NodeId translated(NodeId id, uint32_t part, size_t instance) {
+    return translation_.translated(id, part, instance);
   }
 
-  kernel::Cut whole_cut() const {
+  kernel::Cut whole_cut() {
     kernel::Cut cut = kernel::smallest_cut(whole_, order_);
-    for (uint32_t id = 0; id < program_.size(); ++id) {
-      if (!plan_.cut.contains(NodeId{id})) continue;
-      const uint32_t part = program_.part(NodeId{id});
-      for (size_t k = 0; k < instances(part); ++k) cut.insert(translated(NodeId{id}, part, k));
+    const std::vector<NodeId> reduced = *kernel::topological_order(program_);
+    for (NodeId id : reduced) {
+      if (!plan_.cut.contains(id)) continue;
+      for (size_t k = 0; k < instances(part(id)); ++k) cut.insert(translated(id, part(id), k));
     }
     return cut;
   }
 
-  std::vector<Copy> all_copies() const {
+  std::vector<Copy> all_copies() {
     std::vector<Copy> copies;
     for (size_t launch = 0; launch < plan_.launches.size(); ++launch)
       for (size_t k : plan_.launches[launch]) {
         const PlannedKernel& kernel = plan_.kernels[k];
-        const uint32_t part = program_.part(kernel.nodes[0]);
-        for (size_t instance = 0; instance < instances(part); ++instance) {
+        const uint32_t where = part(kernel.nodes[0]);
+        for (size_t instance = 0; instance < instances(where); ++instance) {
           Copy copy{k, launch, instance, {}, {}};
-          for (NodeId id : kernel.nodes) copy.nodes.push_back(translated(id, part, instance));
-          for (NodeId id : kernel.reads) copy.reads.push_back(translated(id, part, instance));
+          for (NodeId id : kernel.nodes) copy.nodes.push_back(translated(id, where, instance));
+          for (NodeId id : kernel.reads) copy.reads.push_back(translated(id, where, instance));
           std::sort(copy.reads.begin(), copy.reads.end());
           copy.reads.erase(std::unique(copy.reads.begin(), copy.reads.end()), copy.reads.end());
           copies.push_back(std::move(copy));
@@ -152,34 +188,33 @@ class Expander {
   }
 
   /// The tensors of a kernel under their names in an instance.
-  std::vector<kernel::Renaming> renamings(const PlannedKernel& kernel, const Copy& copy) const {
-    const uint32_t part = program_.part(kernel.nodes[0]);
+  std::vector<kernel::Renaming> renamings(const PlannedKernel& kernel, size_t instance) {
+    const uint32_t where = part(kernel.nodes[0]);
     std::vector<kernel::Renaming> result;
     for (const std::vector<NodeId>* list : {&kernel.nodes, &kernel.reads})
-      for (NodeId id : *list) result.push_back({id, translated(id, part, copy.instance)});
+      for (NodeId id : *list) result.push_back({id, translated(id, where, instance)});
     return result;
   }
 
   PlannedKernel planned(const Copy& copy, const CutPlan& made) {
     const PlannedKernel& pattern = plan_.kernels[copy.kernel];
-    const std::vector<kernel::Renaming> names = renamings(pattern, copy);
+    const std::vector<kernel::Renaming> names = renamings(pattern, copy.instance);
     PlannedKernel result;
     result.nodes = copy.nodes;
     result.reads = copy.reads;
     result.estimate = pattern.estimate;
     if (pattern.estimate.in_place_of)
       result.estimate.in_place_of =
-          translated(*pattern.estimate.in_place_of, program_.part(pattern.nodes[0]), copy.instance);
+          translated(*pattern.estimate.in_place_of, part(pattern.nodes[0]), copy.instance);
     const bool different = kernel::is_one_to_one(names);
     const auto original = originals_.find(copy.kernel);
     if (different && original != originals_.end()) {
       result.kernel = {};
       result.estimate.kernel = {};
       result.copy = kernel::KernelCopy{original->second, {}};
-      for (const kernel::Renaming& name : names)
-        result.copy->tensors.push_back(
-            {translated(name.from, program_.part(pattern.nodes[0]), first_.at(copy.kernel)),
-             name.to});
+      const std::vector<kernel::Renaming> first = renamings(pattern, first_.at(copy.kernel));
+      for (size_t k = 0; k < names.size(); ++k)
+        result.copy->tensors.push_back({first[k].to, names[k].to});
       return result;
     }
     for (const kernel::Renaming& name : names)
@@ -204,16 +239,14 @@ class Expander {
     }
   }
 
-  const kernel::Arena& from_;
-  kernel::Arena& into_;
-  const kernel::GraphProgram& source_;
-  const kernel::Program& whole_;
+  Translation& translation_;
   const Outline& outline_;
-  const ReducedGraph& reduced_;
-  const ReducedProgram& program_;
+  const kernel::Program& program_;
+  const kernel::Arena& from_;
   const CutPlan& plan_;
+  const kernel::Program& whole_;
+  kernel::Arena& into_;
   std::vector<NodeId> order_;
-  std::map<std::pair<NodeId, size_t>, NodeId> output_copies_;
   std::map<size_t, size_t> originals_;  // kernels of the reduced plan: where each is written out
   std::map<size_t, size_t> first_;      // and for which instance
 };
@@ -222,7 +255,16 @@ class Expander {
 
 CutPlan expand(const ReducedSearch& search, const kernel::GraphProgram& source,
                const kernel::Program& whole, kernel::Arena& into) {
-  return Expander(search, source, whole, into).run();
+  GraphTranslation translation(search.outline, search.reduced, search.program, source);
+  return Expander(translation, search.outline, search.program, search.arena, search.plan, whole,
+                  into)
+      .run();
+}
+
+CutPlan expand(const Outline& outline, const kernel::Program& chosen, const kernel::Arena& from,
+               const CutPlan& plan, ExpandedProgram& whole, kernel::Arena& into) {
+  ChoiceTranslation translation(whole);
+  return Expander(translation, outline, chosen, from, plan, whole, into).run();
 }
 
 std::vector<std::string> problems(const kernel::Program& program, const CutPlan& plan) {

@@ -3,6 +3,7 @@
 // compiled again.
 #pragma once
 
+#include "luminal/compiler/outline_choice.h"
 #include "luminal/compiler/outline_reduce.h"
 #include "luminal/kernel/cut_search.h"
 
@@ -22,6 +23,11 @@ struct ReducedSearch {
 /// Kernels that are copies say of which one (PlannedKernel::copy).
 kernel::CutPlan expand(const ReducedSearch& search, const kernel::GraphProgram& source,
                        const kernel::Program& whole, kernel::Arena& into);
+
+/// The same for a program with choices, as it is chosen now; `whole` has its definitions.
+kernel::CutPlan expand(const Outline& outline, const kernel::Program& chosen,
+                       const kernel::Arena& from, const kernel::CutPlan& plan,
+                       ExpandedProgram& whole, kernel::Arena& into);
 
 /// One sentence per law that a plan breaks: every node of the cut that is not data or opaque is
 /// stored by exactly one kernel, kernels read only what is in memory by then, and roots are in the

@@ -23,11 +23,18 @@ class Reducer {
         outline_(outline),
         place_(region_places(outline, graph.size())),
         map_(graph.size()),
+        readers_(graph.size(), kNobody),
         needed_(graph.size(), false),
         stored_(graph.size(), false) {
+    for (size_t r = 0; r < outline.regions.size(); ++r) {
+      const Region& region = outline.regions[r];
+      for (size_t s = 0; s < region.inputs.size(); ++s)
+        slots_[{r, region.inputs[s].nodes[region.pattern]}] = s;
+    }
     for (NodeId id : graph.ids()) note_operands(id);
     for (const graph::Output& output : graph.outputs()) {
       needed_[output.edge.node.value] = true;
+      readers_[output.edge.node.value] = kSeveral;
       names_.insert(output.name);
     }
   }
@@ -46,6 +53,9 @@ class Reducer {
   }
 
  private:
+  static constexpr uint32_t kNobody = UINT32_MAX;
+  static constexpr uint32_t kSeveral = UINT32_MAX - 1;  // or something outside of regions
+
   bool is_pattern(const RegionPlace& place) const {
     return place.instance == outline_.regions[place.region].pattern;
   }
@@ -76,8 +86,12 @@ class Reducer {
   void note_operands(NodeId id) {
     const RegionPlace& place = place_[id.value];
     if (place.inside() && !is_pattern(place)) return;
-    for (const Edge& edge : graph_.node(id).operands)
+    const uint32_t reader = place.inside() ? place.region : kSeveral;
+    for (const Edge& edge : graph_.node(id).operands) {
       if (!crosses(edge.node, id)) needed_[edge.node.value] = true;
+      uint32_t& known = readers_[edge.node.value];
+      known = known == kNobody || known == reader ? reader : kSeveral;
+    }
   }
 
   void note(NodeId reduced, NodeId original, uint32_t part) {
@@ -89,17 +103,37 @@ class Reducer {
   /// The input that stands for a value computed in an instance.
   NodeId stand_in(NodeId value) {
     const auto [found, fresh] = stand_ins_.emplace(value, NodeId{});
-    if (fresh) {
-      std::string name = fmt::format("value {}", value.value);
-      while (graph_.find_input(name)) name += "'";
-      const Node& node = graph_.node(value);
-      found->second = result_.graph.add_input(name, node.dtype(), node.shape());
-      note(found->second, value, 0);
-    }
+    if (fresh) found->second = add_input(fmt::format("value {}", value.value), value);
     return found->second;
   }
 
+  /// The input of a body that stands for what differs from instance to instance: values of the one
+  /// before, and data that others read too or of which rules could see the values.
+  std::optional<NodeId> slot_input(NodeId value, const RegionPlace& reader) {
+    if (!reader.inside()) return std::nullopt;
+    const auto slot = slots_.find({reader.region, value});
+    if (slot == slots_.end()) return std::nullopt;
+    const RegionInputKind kind = outline_.regions[reader.region].inputs[slot->second].kind;
+    const Node& node = graph_.node(value);
+    const bool apart = node.op == graph::Op::kConstant || readers_[value.value] == kSeveral;
+    if (kind == RegionInputKind::kInvariant || (kind == RegionInputKind::kParameter && !apart))
+      return std::nullopt;
+    const auto [found, fresh] = slot_inputs_.emplace(slot->first, NodeId{});
+    if (fresh)
+      found->second = add_input(fmt::format("input {}.{}", reader.region, slot->second), value);
+    return found->second;
+  }
+
+  NodeId add_input(std::string name, NodeId value) {
+    while (graph_.find_input(name)) name += "'";
+    const Node& node = graph_.node(value);
+    const NodeId id = result_.graph.add_input(name, node.dtype(), node.shape());
+    note(id, value, 0);
+    return id;
+  }
+
   NodeId translated(NodeId value, NodeId reader) {
+    if (const auto input = slot_input(value, place_[reader.value])) return *input;
     if (crosses(value, reader)) return stand_in(value);
     LUMINAL_CHECK(map_[value.value].has_value(), "%{} was left out", value.value);
     return *map_[value.value];
@@ -169,6 +203,17 @@ class Reducer {
     return region.instances[region.pattern][place.position];
   }
 
+  /// As translated(), but only what is there already.
+  std::optional<NodeId> known(NodeId value, NodeId reader) const {
+    const RegionPlace& place = place_[reader.value];
+    if (place.inside())
+      if (const auto input = slot_inputs_.find({place.region, value}); input != slot_inputs_.end())
+        return input->second;
+    if (!crosses(value, reader)) return map_[value.value];
+    const auto found = stand_ins_.find(value);
+    return found == stand_ins_.end() ? std::nullopt : std::optional(found->second);
+  }
+
   void add_named() {
     for (const graph::NamedDefinition& definition : graph_.named()) {
       const NodeId result = definition.result.node;
@@ -177,11 +222,7 @@ class Reducer {
       moved.result = {definition.result.view, *map_[result.value]};
       bool whole = true;
       for (const Edge& edge : definition.operands) {
-        std::optional<NodeId> operand = map_[edge.node.value];
-        if (crosses(edge.node, result)) {
-          const auto found = stand_ins_.find(edge.node);
-          operand = found == stand_ins_.end() ? std::nullopt : std::optional(found->second);
-        }
+        const std::optional<NodeId> operand = known(edge.node, result);
         whole = whole && operand.has_value();
         if (whole) moved.operands.push_back({edge.view, *operand});
       }
@@ -190,15 +231,14 @@ class Reducer {
   }
 
   void fill_places() {
-    for (const Region& region : outline_.regions) {
+    for (size_t r = 0; r < outline_.regions.size(); ++r) {
+      const Region& region = outline_.regions[r];
       auto& places = result_.places.emplace_back();
       const std::vector<NodeId>& body = region.instances[region.pattern];
       for (size_t p = 0; p < body.size(); ++p) places[map_[body[p].value]->value] = {false, p};
       for (size_t s = 0; s < region.inputs.size(); ++s) {
         const NodeId node = region.inputs[s].nodes[region.pattern];
-        const auto found = stand_ins_.find(node);
-        const NodeId reduced = found != stand_ins_.end() ? found->second : *map_[node.value];
-        places[reduced.value] = {true, s};
+        if (const auto reduced = known(node, body[0])) places[reduced->value] = {true, s};
       }
     }
   }
@@ -227,9 +267,12 @@ class Reducer {
   ReducedGraph result_;
   std::vector<RegionPlace> place_;
   std::vector<std::optional<NodeId>> map_;  // where nodes that stay went
+  std::vector<uint32_t> readers_;           // which region reads a node, among nodes that stay
   std::vector<bool> needed_;
   std::vector<bool> stored_;
-  std::set<std::string> names_;  // of outputs
+  std::set<std::string> names_;                              // of outputs
+  std::map<std::pair<size_t, NodeId>, size_t> slots_;        // inputs of patterns
+  std::map<std::pair<size_t, NodeId>, NodeId> slot_inputs_;  // and what stands for them
   std::map<NodeId, NodeId> stand_ins_;
 };
 

@@ -6,6 +6,7 @@
 #include "luminal/compiler/buffer_plan.h"
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/labels.h"
+#include "luminal/compiler/outline_search.h"
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
 #include "luminal/runtime/cpu/thread_team.h"
@@ -59,9 +60,11 @@ class PlanBuilder {
         kernels_(options) {}
 
   void run() {
-    cut_ = kernel::search_cut(arena_, program_, search_options(options_));
+    const kernel::CutSearchOptions search = search_options(options_);
+    cut_ = options_.outline ? search_outlined(arena_, source_, program_, checked_nodes(), search)
+                            : kernel::search_cut(arena_, program_, search);
     const std::vector<WorkUnit> units = ordered_units(program_, *cut_, checks_);
-    for (const PlannedKernel& planned : cut_->kernels) add_kernel(planned);
+    for (size_t k = 0; k < cut_->kernels.size(); ++k) add_kernel(k);
     kernels_.compile();
     for (const WorkUnit& unit : units) add_steps(unit);
     for (size_t k = 0; k < graph_.outputs().size(); ++k)
@@ -80,12 +83,50 @@ class PlanBuilder {
     return result;
   }
 
-  void add_kernel(const PlannedKernel& planned) {
+  void add_kernel(size_t number) {
+    PlannedKernel& planned = cut_->kernels[number];
+    if (planned.copy && has_constants_of_original(planned)) return add_copy(planned);
+    if (planned.copy) planned = written_out(arena_, program_, *cut_, number);
     labels_.push_back(
         label_of(graph_, program_, nodes_inside(program_, planned.nodes, planned.reads)));
     const kernel::NestOptions nest{.online = false, .keep_rows = true};
     uses_.push_back(
         kernels_.add(arena_, planned.estimate.kernel, labels_.back(), nest, constants_of(planned)));
+  }
+
+  /// A kernel that is another one on other tensors runs its code.
+  void add_copy(const PlannedKernel& planned) {
+    const kernel::KernelCopy& copy = *planned.copy;
+    KernelUse use = uses_[copy.of];
+    for (NodeId& tensor : use.tensors) tensor = counterpart(copy, tensor);
+    uses_.push_back(std::move(use));
+    labels_.push_back(labels_[copy.of]);
+  }
+
+  /// What stands in a copy where a tensor of the original stands.
+  static NodeId counterpart(const kernel::KernelCopy& copy, NodeId tensor) {
+    for (const kernel::Renaming& name : copy.tensors)
+      if (name.from == tensor) return name.to;
+    return tensor;
+  }
+
+  bool has_constants_of_original(const PlannedKernel& planned) const {
+    std::vector<NodeId> expected = constants_of(cut_->kernels[planned.copy->of]);
+    for (NodeId& id : expected) id = counterpart(*planned.copy, id);
+    std::sort(expected.begin(), expected.end());
+    return expected == constants_of(planned);  // in the order of what is read, ascending
+  }
+
+  /// The kernel as it is written out, which may be for other tensors.
+  const PlannedKernel& original(const PlannedKernel& planned) const {
+    return planned.copy ? cut_->kernels[planned.copy->of] : planned;
+  }
+  /// The tensor of the original for one of a kernel.
+  static NodeId in_original(const PlannedKernel& planned, NodeId tensor) {
+    if (!planned.copy) return tensor;
+    for (const kernel::Renaming& name : planned.copy->tensors)
+      if (name.to == tensor) return name.from;
+    return tensor;
   }
 
   /// Tensors that rarely change.
@@ -169,7 +210,7 @@ class PlanBuilder {
       action.scratch_bytes = use.renamed(launch.scratch_bytes);
       action.chunk = launch.chunk;
       action.threads = launch.threads;
-      action.work = work_of(arena_, planned.estimate.kernel);
+      action.work = work_of(arena_, original(planned).estimate.kernel);
       step.action = std::move(action);
       step.schedule = code.schedule;
       step.text = kernels_.text(use);
@@ -202,14 +243,15 @@ class PlanBuilder {
     PlanStep step = step_of(planned.nodes[0], "copy");
     step.action = CopyStep{from, to};
     plan_.steps.push_back(std::move(step));
-    if (!reads(arena_, planned.estimate.kernel, updated)) buffers_.offer_takeover(from, to);
+    if (!reads(arena_, original(planned).estimate.kernel, in_original(planned, updated)))
+      buffers_.offer_takeover(from, to);
   }
 
   /// Elementwise kernels may write over what they read last.
   void offer_in_place(const PlannedKernel& planned) {
     if (planned.nodes.size() != 1 || planned.estimate.in_place_of) return;
     for (const NodeId read : planned.reads)
-      if (may_overwrite(arena_, planned.estimate.kernel, read))
+      if (may_overwrite(arena_, original(planned).estimate.kernel, in_original(planned, read)))
         buffers_.offer_in_place(buffer(read), buffer(planned.nodes[0]));
   }
 

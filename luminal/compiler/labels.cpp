@@ -44,7 +44,7 @@ std::string label_of(const graph::Graph& graph, const kernel::Program& program,
   std::set<NodeId> covered;
   const std::span<const kernel::NamedRegion> regions = program.named_regions();
   std::vector<size_t> order;
-  for (size_t k = 0; k < std::min(regions.size(), graph.named().size()); ++k) order.push_back(k);
+  for (size_t k = 0; k < regions.size(); ++k) order.push_back(k);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return regions[a].inside.size() > regions[b].inside.size();
   });
@@ -54,7 +54,7 @@ std::string label_of(const graph::Graph& graph, const kernel::Program& program,
                        std::all_of(region.inside.begin(), region.inside.end(),
                                    [&](NodeId id) { return contains(inside, id); });
     if (!whole) continue;
-    words.push_back({region.result, graph.named()[k].name});
+    words.push_back({region.result, graph.named()[region.definition].name});
     covered.insert(region.result);
     covered.insert(region.inside.begin(), region.inside.end());
   }

@@ -26,6 +26,8 @@ struct Options {
   int64_t typical_dim = 512;
   /// Inputs whose data rarely changes between runs: what is made of them alone is made once.
   std::vector<std::string> weights = {};
+  /// Look at one instance for all where parts of the graph repeat (outline.h).
+  bool outline = true;
   /// Keep compiled kernels on disk and use those that are there.
   bool cache = true;
   /// Keep the text of every kernel's loops, for explaining.

@@ -154,6 +154,16 @@ class Finder {
            matcher_.has_natural_border(region);
   }
 
+  /// Nodes that could still be in a region.
+  size_t left() const {
+    size_t count = 0;
+    for (uint32_t id = 0; id < graph_.size(); ++id) {
+      const Node& node = graph_.nodes()[id];
+      count += !matcher_.taken()[id] && !is_data(node) && !is_free(node) ? 1 : 0;
+    }
+    return count;
+  }
+
   /// The best region among the most promising runs.
   std::optional<Region> best_region() {
     struct Attempt {
@@ -161,6 +171,8 @@ class Finder {
       Run run;
       double value;
     };
+    const size_t all = left();
+    if (all < options_.fewest_saved) return std::nullopt;
     std::vector<Segments> segments;
     std::vector<Attempt> attempts;
     for (Borders& borders : candidates()) {
@@ -169,6 +181,13 @@ class Finder {
                                 options_.most_carried));
       std::vector<Run> runs = find_runs(segments.back());
       if (runs.size() > kRunsPerBorder) runs.resize(kRunsPerBorder);
+      // Nothing can be better than a run that leaves less than one more instance.
+      if (!runs.empty() && 10 * runs[0].saved >= 9 * all && runs[0].carried == 1) {
+        std::optional<Region> region = matcher_.match(segments.back(), runs[0], true);
+        if (region && worthwhile(*region) &&
+            all - region->instances.size() * region->body_size() < region->body_size())
+          return region;
+      }
       for (const Run& run : runs)
         attempts.push_back({segments.size() - 1, run, value(run.saved, run.carried)});
     }

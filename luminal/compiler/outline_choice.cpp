@@ -32,20 +32,21 @@ void assign_parts(kernel::ChoiceProgram& program, const Outline& outline,
     changed = false;
     for (uint32_t k = 0; k < program.size(); ++k) {
       const NodeId id{k};
-      const size_t before = program.choice(id);
-      for (size_t d = 0; d < program.definitions(id); ++d) {
-        program.choose(id, d);
-        for (const graph::Edge& edge : program.node(id).operands) {
+      for (size_t d = 0; d < program.definitions(id); ++d)
+        for (const graph::Edge& edge : program.definition(id, d).operands) {
           if (parts[edge.node.value] <= parts[k]) continue;
           parts[k] = parts[edge.node.value];
           changed = true;
         }
-      }
-      program.choose(id, before);
     }
   }
   for (uint32_t k = 0; k < program.size(); ++k)
     program.set_part(NodeId{k}, parts[k], reduced.repeats[parts[k]]);
+  for (const auto& [id, region] : reduced.stands_for) {
+    std::vector<NodeId> awaited;
+    for (NodeId read : reduced.reads[region]) awaited.push_back(places.nodes[read.value]);
+    program.set_awaited(places.nodes[id], std::move(awaited));
+  }
 }
 
 ExpandedProgram::ExpandedProgram(const graph::Graph& graph, const Outline& outline,

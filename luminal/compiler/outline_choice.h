@@ -25,9 +25,10 @@ struct BodyInput {
   size_t input = 0;
 };
 
-/// Puts every node of a program with choices into the part of the reduced graph it belongs to: that
-/// of the region whose inputs it is computed from, in any of its definitions; what is made of
-/// invariants alone is the same for all instances and in no region. To be done before the search.
+/// Says how a program with choices lies in the whole one. Every node is put into the part of the
+/// reduced graph it belongs to: that of the region whose inputs it is computed from, in any of its
+/// definitions; what is made of invariants alone is the same for all instances and in no region. To
+/// be done before the search.
 void assign_parts(kernel::ChoiceProgram& program, const Outline& outline,
                   const ReducedGraph& reduced, const ChosenPlaces& places);
 

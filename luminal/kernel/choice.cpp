@@ -122,6 +122,8 @@ ChoiceProgram::ChoiceProgram(const Program& program)
     const NodeId id{k};
     add(id, program.node(id));
     set_part(id, program.part(id), program.repeats(id));
+    const std::span<const NodeId> awaited = program.awaited(id);
+    if (!awaited.empty()) set_awaited(id, {awaited.begin(), awaited.end()});
   }
   regions_.assign(program.named_regions().begin(), program.named_regions().end());
 }
@@ -138,6 +140,12 @@ NodeId ChoiceProgram::add_node() {
   choice_.push_back(0);
   parts_.push_back(0);
   return NodeId{static_cast<uint32_t>(definitions_.size() - 1)};
+}
+
+std::span<const NodeId> ChoiceProgram::awaited(NodeId id) const {
+  const auto found = awaited_.find(id);
+  if (found == awaited_.end()) return {};
+  return found->second;
 }
 
 void ChoiceProgram::set_part(NodeId id, uint32_t part, double repeats) {

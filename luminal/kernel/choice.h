@@ -3,6 +3,7 @@
 // does is refused.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "luminal/kernel/cut_search.h"
@@ -51,12 +52,16 @@ class ChoiceProgram : public Program {
   double repeats(NodeId id) const override { return repeats_[parts_[id.value]]; }
   /// Puts a node into a part that runs so often.
   void set_part(NodeId id, uint32_t part, double repeats);
+  std::span<const NodeId> awaited(NodeId id) const override;
+  /// Says what is computed before a node although it does not read it.
+  void set_awaited(NodeId id, std::vector<NodeId> nodes) { awaited_[id] = std::move(nodes); }
 
  private:
   std::vector<std::vector<graph::Node>> definitions_;
   std::vector<size_t> choice_;
   std::vector<uint32_t> parts_;          // by node
   std::vector<double> repeats_ = {1.0};  // by part
+  std::map<NodeId, std::vector<NodeId>> awaited_;
   std::vector<NodeId> roots_;
   std::vector<NamedRegion> regions_;
   std::vector<std::vector<Pick>> joint_choices_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "luminal/compiler/outline_expand.h"
+#include "luminal/rules/choices.h"
 #include "networks.h"
 #include "random_network.h"
 #include "samples.h"
@@ -84,6 +85,27 @@ TEST(ExpandedChoices, WeightsThatAreReadOutsideTooStayApart) {
     x = x + tanh(matmul(layer_norm(x), w));
   }
   expect_choices_right(networks::finished(g, {{"y", matmul(x, shared)}}), 5);
+}
+
+TEST(ExpandedChoices, RulesSeeABodyOnce) {
+  std::vector<size_t> nodes;
+  for (const int layers : {3, 6}) {
+    const IR graph = networks::gpt(layers);
+    const Outline outline = find_outline(graph);
+    const ReducedGraph reduced = reduce(graph, outline);
+    rules::Choices choices = rules::choices(reduced.graph);
+    nodes.push_back(choices.stats.nodes);
+    const ChosenPlaces places{choices.place, choices.outputs};
+    assign_parts(choices.program, outline, reduced, places);
+    Arena arena, into;
+    const CutPlan plan = kernel::search_choice(arena, choices.program, search_options());
+    ExpandedProgram whole(graph, outline, reduced, choices.program, places);
+    const CutPlan expanded = expand(outline, choices.program, arena, plan, whole, into);
+    for (const std::string& problem : problems(whole, expanded)) ADD_FAILURE() << problem;
+    const NodeId results[] = {whole.output(0)};
+    expect_plan_right(graph, whole, into, expanded, results, 6);
+  }
+  EXPECT_EQ(nodes[0], nodes[1]);
 }
 
 TEST(ExpandedChoices, RandomNetworksAreRight) {

@@ -19,23 +19,27 @@ namespace luminal::benchmarks {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: {}_bench [--filter TEXT] [--peers PYTHON] [--json FILE] [--seconds S]\n"
+    "usage: {}_bench [--filter TEXT] [--peers PYTHON] [--json FILE] [--seconds S] [--trace on]\n"
     "  --filter TEXT   only cases whose name and dtype have this text\n"
     "  --peers PYTHON  time PyTorch and ONNX Runtime in turn with ours, in this Python\n"
     "  --json FILE     write the rows there as well\n"
-    "  --seconds S     time for each case (0.5)\n";
+    "  --seconds S     time for each case (0.5)\n"
+    "  --trace on      show the steps of one run of each case\n";
 
 struct SuiteOptions {
   std::string filter;
   std::string peers;
   std::string json;
+  std::string trace;
   double seconds = 0.5;
 };
 
 SuiteOptions parse(const std::string& suite, int argc, char** argv) {
   SuiteOptions options;
-  const std::map<std::string, std::string*> texts = {
-      {"--filter", &options.filter}, {"--peers", &options.peers}, {"--json", &options.json}};
+  const std::map<std::string, std::string*> texts = {{"--filter", &options.filter},
+                                                     {"--peers", &options.peers},
+                                                     {"--json", &options.json},
+                                                     {"--trace", &options.trace}};
   for (int k = 1; k < argc; k += 2) {
     const std::string name = argv[k];
     const auto found = texts.find(name);
@@ -149,6 +153,7 @@ class Runner {
   }
 
   void operator()() { executable_->run(); }
+  void trace() { executable_->run({.trace = true}); }
   double bytes() const { return bytes_; }
   double compile_seconds() const { return compile_seconds_; }
 
@@ -233,6 +238,7 @@ void run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
     Runner runner(each);
     const Row row = measure(each, runner, limits, peers ? &*peers : nullptr, options.seconds);
     print(each, row, runner.bytes());
+    if (!options.trace.empty()) runner.trace();
     rows.push_back(json(suite, each, row, runner.bytes()));
   }
   if (options.json.empty()) return;

@@ -42,7 +42,7 @@ void digit_cnn(Network& network, int64_t batch) {
   Tensor x = network.input({batch, 1, 28, 28}, f32);
   x = max_pool(relu(conv3x3(network, x, 1, 32)), {2, 2});
   x = max_pool(relu(conv3x3(network, x, 32, 64)), {2, 2});
-  x = merge_dims(merge_dims(x, 2, 3), 1, 2);
+  x = merge_dims(x, 1, 3);
   x = relu(linear(network, x, 64 * 49, 128));
   network.outputs = {linear(network, x, 128, 10)};
 }

@@ -185,7 +185,9 @@ class Counter {
     // Rescaling is done once per tile of the pass.
     if (statement.rescale_by) counts_.vector += steps / static_cast<double>(machine_.tile);
     if (!on_matrix_units(statement, path)) {
-      counts_.vector += steps;
+      const BodyId reduction = nest_.accumulators[statement.accumulator].reduction;
+      const bool nested = reduction_depth(path) > arena_[reduction].exprs.size();
+      counts_.vector += steps * (nested && !nest_has_online_ ? machine_.nested_step : 1.0);
       visit(statement.value, path, seen);
       return;
     }
@@ -206,7 +208,9 @@ class Counter {
     for (const Expr& axis : matched->n) n *= extent(axis);
     const auto smallest = static_cast<double>(machine_.smallest_matrix);
     if (m < smallest || n < smallest) return false;
-    if (tiled_) return !is_nested(path, matched->k.size()) || inside_online(path);
+    if (tiled_)
+      return inside_online(path) ||
+             (!is_nested(path, matched->k.size()) && has_all_outputs(*matched));
     // Row by row there is no tile of M, unless a row is a tile: the online pass.
     return inside_online(path);
   }
@@ -215,7 +219,18 @@ class Counter {
     return nest_has_online_ && reduction_depth(path) > 0;
   }
 
-  /// Under bound axes (not counting its own) of more than 16 iterations.
+  /// A product that lacks an output axis is no matrix product with an epilogue: what uses it would
+  /// have to be written out along that axis.
+  bool has_all_outputs(const Contraction& matched) {
+    const auto has = [](const std::vector<Expr>& axes, const Expr& axis) {
+      return std::find(axes.begin(), axes.end(), axis) != axes.end();
+    };
+    return std::all_of(nest_.kernel.axes.begin(), nest_.kernel.axes.end(), [&](const Expr& axis) {
+      return has(matched.m, axis) || has(matched.n, axis) || has(matched.batch, axis);
+    });
+  }
+
+  /// Under bound axes (not counting its own) of more iterations than the machine allows.
   bool is_nested(const Path& path, size_t own) {
     double outer = 1.0;
     const size_t depth = reduction_depth(path);
@@ -224,7 +239,7 @@ class Counter {
       if (loop.role != LoopRole::kReduction) continue;
       if (seen++ + own < depth) outer *= extent(loop.axis);
     }
-    return outer > 16;
+    return outer > static_cast<double>(machine_.matrix_nesting);
   }
 
   const std::optional<Contraction>& contraction(BodyId reduction) {
@@ -334,19 +349,23 @@ Machine Machine::h200() { return {.name = "h200"}; }
 
 Machine Machine::cpu(int64_t cores) {
   const auto n = static_cast<double>(cores);
-  return {.name = "cpu",
-          .launch_us = 3.0,
-          .pass_us = 0.1,
-          .memory_bytes = 12e9 * n,
-          .cache_bytes = 120e9 * n,
-          .vector_flops = 40e9 * n,
-          .matrix_flops = 80e9 * n,
-          .transcendental_flops = 12,
-          .units = cores,
-          .tile = 128,
-          .row_threads = 8,
-          .persistent = true,
-          .smallest_matrix = 4};
+  return {
+      .name = "cpu",
+      .launch_us = 3.0,
+      .pass_us = 0.1,
+      .memory_bytes = 12e9 * n,
+      .cache_bytes = 120e9 * n,
+      .vector_flops = 40e9 * n,
+      .matrix_flops = 80e9 * n,
+      .transcendental_flops = 12,
+      .units = cores,
+      .tile = 128,
+      .row_threads = 8,
+      .persistent = true,
+      .smallest_matrix = 4,
+      // The code of a product is a kernel of its own; under another reduction it is plain loops.
+      .matrix_nesting = 1,
+      .nested_step = 100};
 }
 
 double typical_value(const Expr& expr, const EstimateOptions& options) {

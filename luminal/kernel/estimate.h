@@ -27,6 +27,8 @@ struct Machine {
   int64_t row_threads = 128;        // what one unit does at once
   bool persistent = false;          // a unit keeps what it found before its first tile
   int64_t smallest_matrix = 16;     // extents of M and N below which matrix units do not help
+  int64_t matrix_nesting = 16;      // steps of an outer reduction within which they still do
+  double nested_step = 1.0;         // what a step of a reduction inside another costs, in additions
 
   /// A data-centre GPU.
   static Machine h200();

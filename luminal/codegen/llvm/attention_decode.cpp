@@ -2,6 +2,7 @@
 // read once and that is all the time there is. A work item is a run of keys for all queries that
 // share them; lanes run along the inner axis for scores, along keys for weights, and along the
 // depth for results. A second launch brings the runs of keys together.
+#include <algorithm>
 #include <limits>
 
 #include <llvm/IR/IntrinsicsX86.h>
@@ -15,9 +16,8 @@ using graph::DType;
 using llvm::Value;
 using symbolic::Expr;
 
-/// Keys whose scores are found before any weight is, and those that are multiplied at once.
+/// Keys whose scores are found before any weight is.
 constexpr int64_t kKeysAtOnce = 64;
-constexpr int kKeysOfTile = 4;
 
 class DecodeEmitter : AttentionBlocks {
  public:
@@ -244,9 +244,11 @@ class DecodeEmitter : AttentionBlocks {
     most = builder_.loop(
         number(0), count, number(lanes_), most, [&](Value* first, llvm::ArrayRef<Value*> now) {
           const BodyCode::Scope scope(body_);
-          builder_.loop(number(0), number(lanes_), number(kKeysOfTile), [&](Value* row) {
+          // As many sums at once as keep the units busy.
+          const int keys_of_tile = std::max(1, lanes_ / schedule_.query_group);
+          builder_.loop(number(0), number(lanes_), number(keys_of_tile), [&](Value* row) {
             Carried places;
-            for (int k = 0; k < kKeysOfTile; ++k) {
+            for (int k = 0; k < keys_of_tile; ++k) {
               // Beyond the end the last key is read again.
               Value* number_of = ir_.CreateAdd(ir_.CreateAdd(first, row), number(k));
               places.push_back(
@@ -254,8 +256,8 @@ class DecodeEmitter : AttentionBlocks {
             }
             const Carried sums = products(places);
             for (size_t i = 0; i < queries_.size(); ++i)
-              for (int k = 0; k < kKeysOfTile; ++k)
-                builder_.store(sums[i * kKeysOfTile + static_cast<size_t>(k)],
+              for (int k = 0; k < keys_of_tile; ++k)
+                builder_.store(sums[i * places.size() + static_cast<size_t>(k)],
                                builder_.offset(product_part(i),
                                                scaled(ir_.CreateAdd(row, number(k)), vector)));
           });

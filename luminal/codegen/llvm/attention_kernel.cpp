@@ -28,7 +28,7 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
                       plan.keys.stride(plan.inner).is_constant(1);
   const int64_t depth = *plan.depth.axis_extent().constant_value();
   schedule.pack_values = plan.values.stored != DType::kF32 || depth % schedule.tile_columns != 0;
-  schedule.query_group = static_cast<int>(std::clamp(queries, 1.0, 4.0));
+  schedule.query_group = queries < 2 ? 1 : queries < 3 ? 2 : 4;  // divides the lanes
   // Masks leave out less of larger blocks.
   const auto wanted =
       static_cast<int64_t>(std::min(queries, plan.conditions.empty() ? 96.0 : 64.0));

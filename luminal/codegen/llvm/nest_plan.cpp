@@ -132,14 +132,15 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
   return result;
 }
 
-/// Masks of narrow elements need instructions of their own, and squares that are always whole no
-/// masks.
-bool NestPlan::masks_squares() const {
+bool NestPlan::squares_are_whole() const {
   const Statement& loop = *parallel_loop();
-  const bool divides =
-      divisible_by(loop.axes.back().axis_extent(), lanes_) &&
-      divisible_by(loop.axes[transposition_->axis].axis_extent(), transposition_->run);
-  return !divides && target_.has(runtime::CpuFeature::kAvx512bw) &&
+  return divisible_by(loop.axes.back().axis_extent(), lanes_) &&
+         divisible_by(loop.axes[transposition_->axis].axis_extent(), transposition_->run);
+}
+
+/// Masks of narrow elements need instructions of their own.
+bool NestPlan::masks_squares() const {
+  return !squares_are_whole() && target_.has(runtime::CpuFeature::kAvx512bw) &&
          target_.has(runtime::CpuFeature::kAvx512vl);
 }
 

@@ -75,6 +75,8 @@ class NestPlan {
     std::vector<kernel::BodyId> loads;
   };
   const std::optional<Transposition>& transposition() const { return transposition_; }
+  /// Whether there are no borders.
+  bool squares_are_whole() const;
   /// Whether squares at the borders are masked; else they are gathered.
   bool masks_squares() const;
 

@@ -33,7 +33,7 @@ void NestEmitter::emit_transposed(const Statement& loop, const Range& rows, cons
     });
   });
   aligned_roots_.clear();
-  if (!whole) return;
+  if (!whole || plan_.squares_are_whole()) return;
   // The borders are gathered.
   const Expr row_axis = loop.axes[plan_.transposition()->axis];
   builder_.loop(rows.begin, rows.end, builder_.index(1), [&](Value* row) {

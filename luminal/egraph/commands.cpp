@@ -3,11 +3,13 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "luminal/egraph/egraph.h"
 #include "luminal/egraph/parser.h"
+#include "luminal/egraph/report.h"
 
 namespace luminal::egraph {
 namespace {
@@ -17,10 +19,18 @@ constexpr size_t kMaxIncludes = 64;
 
 std::string read_file(const Span& span, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw run_error(span, "IO error: {}: {}", path, std::strerror(errno));
+  const int failure = !in ? errno : std::filesystem::is_directory(path) ? EISDIR : 0;
+  if (failure != 0) throw run_error(span, "IO error: {}: {}", path, std::strerror(failure));
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+void write_file(const Span& span, const std::string& path, const std::string& text,
+                std::ios::openmode mode = std::ios::trunc) {
+  std::ofstream out(path, std::ios::out | mode);
+  if (out) out << text << std::flush;  // a full disk shows here
+  if (!out) throw run_error(span, "IO error: {}: {}", path, std::strerror(errno));
 }
 
 ProgramError no_extraction(const Span& span) {
@@ -168,9 +178,15 @@ void EGraph::execute_print_function(const Span& span, const PrintFunctionCommand
     output_ += text;
     return;
   }
-  std::ofstream out(print.file);
-  if (!out) throw run_error(span, "IO error: {}: {}", print.file, std::strerror(errno));
-  out << text;
+  write_file(span, print.file, text);
+}
+
+void EGraph::execute_print_stats(const Span& span, const PrintStatsCommand& print) {
+  if (print.file.empty()) {
+    output_ += profile_text(db_);
+  } else {
+    write_file(span, print.file, profile_json(db_));
+  }
 }
 
 void EGraph::execute_include(const Span& span, const IncludeCommand& include) {
@@ -200,22 +216,25 @@ void EGraph::execute_input(const Span& span, const InputCommand& input) {
   const Function& function = db_.functions[id];
   const bool with_value = function.is_function() && function.output != kUnitSort;
   const size_t width = function.inputs.size() + (with_value ? 1 : 0);
-  std::vector<Value> row;
+  std::vector<Value> values;  // of all rows, since a file that cannot be read must write none
   for (std::string_view line : split(text, '\n')) {
     if (trim(line).empty()) continue;
     const auto cells = split(line, '\t');
     if (cells.size() != width)
       throw run_error(span, "{} has a line of {} cells, table {} takes {}: {}", input.file,
                       cells.size(), input.function, width, line);
-    row.clear();
     for (size_t c = 0; c < cells.size(); ++c)
-      row.push_back(
+      values.push_back(
           parse_cell(span, db_, function.column_sort(static_cast<uint32_t>(c)), cells[c]));
-    if (!function.is_function()) {
-      engine_.stage_constructor(id, row);
-    } else {
-      if (!with_value) row.push_back(kUnitValue);
+    if (function.is_function() && !with_value) values.push_back(kUnitValue);
+  }
+  const size_t step = function.is_function() ? function.inputs.size() + 1 : width;
+  for (size_t first = 0; first < values.size(); first += step) {
+    const std::span<const Value> row(values.data() + first, step);
+    if (function.is_function()) {
       engine_.stage_row(id, row, false);
+    } else {
+      engine_.stage_constructor(id, row);
     }
   }
   engine_.flush();
@@ -224,9 +243,7 @@ void EGraph::execute_input(const Span& span, const InputCommand& input) {
 void EGraph::execute_output(const Span& span, const OutputCommand& command) {
   std::string text;
   for (const Expr& expr : command.exprs) text += extracted_text(span, expr) + "\n";
-  std::ofstream out(command.file, std::ios::app);
-  if (!out) throw run_error(span, "IO error: {}: {}", command.file, std::strerror(errno));
-  out << text;
+  write_file(span, command.file, text, std::ios::app);
 }
 
 }  // namespace luminal::egraph

@@ -1,12 +1,10 @@
 #include "luminal/egraph/egraph.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "luminal/egraph/desugar.h"
 #include "luminal/egraph/lower.h"
 #include "luminal/egraph/parser.h"
-#include "luminal/egraph/report.h"
 
 namespace luminal::egraph {
 namespace {
@@ -27,9 +25,9 @@ EGraph::EGraph(EGraphOptions options)
 }
 
 std::string EGraph::run_program(std::string_view text, std::string_view file_name) {
+  output_.clear();  // first: a program that cannot be read has printed nothing
   const SourceFile* file = sources_.add(std::string(file_name), std::string(text));
   std::vector<Command> commands = parse_program(*file);
-  output_.clear();
   for (Command& command : commands) execute(std::move(command));
   return std::move(output_);
 }
@@ -88,11 +86,8 @@ void EGraph::execute_core(Command command) {
   if (auto* input = std::get_if<InputCommand>(&command.body)) return execute_input(span, *input);
   if (auto* output = std::get_if<OutputCommand>(&command.body))
     return execute_output(span, *output);
-  if (auto* stats = std::get_if<PrintStatsCommand>(&command.body)) {
-    if (stats->file.empty()) return void(output_ += profile_text(db_));
-    std::ofstream(stats->file) << profile_json(db_);
-    return;
-  }
+  if (auto* stats = std::get_if<PrintStatsCommand>(&command.body))
+    return execute_print_stats(span, *stats);
   if (auto* save = std::get_if<PushCommand>(&command.body)) {
     for (uint64_t i = 0; i < save->count; ++i) push();
     return;

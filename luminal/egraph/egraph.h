@@ -91,6 +91,7 @@ class EGraph {
   void execute_extract(const Span& span, const ExtractCommand& extract);
   void execute_print_size(const Span& span, const PrintSizeCommand& print);
   void execute_print_function(const Span& span, const PrintFunctionCommand& print);
+  void execute_print_stats(const Span& span, const PrintStatsCommand& print);
   void execute_include(const Span& span, const IncludeCommand& include);
   void execute_input(const Span& span, const InputCommand& input);
   void execute_output(const Span& span, const OutputCommand& output);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -130,7 +131,7 @@ bool run_text(EGraph& egraph, const std::string& text, const std::string& name) 
 
 bool run_file(EGraph& egraph, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) {
+  if (!in || std::filesystem::is_directory(path)) {
     std::cerr << "luminal-egg: cannot read " << path << "\n";
     return false;
   }

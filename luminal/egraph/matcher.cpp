@@ -256,7 +256,7 @@ uint64_t Matcher::rows_after(uint32_t atom) {
   std::span<const uint32_t> listed;
   uint64_t count = num_candidates(atom);
   if (atoms_[atom].best_column != kNone) {
-    listed = candidates(atom);
+    listed = bucket(atom);  // not by more columns: what is chosen must not depend on the threads
     count = listed.size();
   }
   const auto looks = std::min<uint64_t>(count, kLookAhead);
@@ -305,12 +305,16 @@ uint32_t Matcher::choose() {
   return best;
 }
 
+std::span<const uint32_t> Matcher::bucket(uint32_t atom) {
+  const uint32_t column = atoms_[atom].best_column;
+  const Value value = value_of(query_.atoms[atom].terms[column]);
+  return clip(atom, index(table(atom), column)->rows(value));
+}
+
 std::span<const uint32_t> Matcher::candidates(uint32_t atom) {
   const auto& terms = query_.atoms[atom].terms;
   Table& rows = table(atom);
-  const AtomState& state = atoms_[atom];
-  const auto by_one =
-      clip(atom, index(rows, state.best_column)->rows(value_of(terms[state.best_column])));
+  const auto by_one = bucket(atom);
   if (!may_build_ || by_one.size() <= kLongScan) return by_one;
   columns_.clear();
   key_.clear();

@@ -122,7 +122,9 @@ class Matcher {
 
   /// The part of an ascending row list that lies in the atom's range.
   std::span<const uint32_t> clip(uint32_t atom, std::span<const uint32_t> rows) const;
-  /// Rows to try for an atom with at least one bound column.
+  /// The smallest bucket found of an atom with at least one bound column.
+  std::span<const uint32_t> bucket(uint32_t atom);
+  /// Rows to try for such an atom: of its bucket, or by an index of all columns that are bound.
   std::span<const uint32_t> candidates(uint32_t atom);
   bool usable(const Table& table, uint32_t row) const {
     return query_.include_subsumed ? table.live(row) : table.visible(row);

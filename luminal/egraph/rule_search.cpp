@@ -133,8 +133,9 @@ void RuleSearch::prepare_indexes(const SearchTask& task) {
 }
 
 void RuleSearch::for_each_on_threads(size_t count, const std::function<void(size_t)>& work) {
+  const auto threads = static_cast<uint32_t>(std::min<size_t>(options_.threads, count));
   std::atomic<size_t> next{0};
-  std::vector<std::exception_ptr> failures(options_.threads);
+  std::vector<std::exception_ptr> failures(std::max(threads, 1u));
   const auto serve = [&](uint32_t worker) {
     try {
       for (size_t i = next++; i < count; i = next++) work(i);
@@ -143,8 +144,7 @@ void RuleSearch::for_each_on_threads(size_t count, const std::function<void(size
     }
   };
   std::vector<std::thread> workers;
-  for (uint32_t worker = 1; worker < options_.threads; ++worker)
-    workers.emplace_back(serve, worker);
+  for (uint32_t worker = 1; worker < threads; ++worker) workers.emplace_back(serve, worker);
   serve(0);
   for (std::thread& worker : workers) worker.join();
   for (const std::exception_ptr& failure : failures)

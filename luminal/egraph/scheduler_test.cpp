@@ -194,5 +194,36 @@ TEST(Determinism, RuleOrderDoesNotChangeSizesOrCosts) {
   }
 }
 
+// An index of several columns knows that U has two rows here; the 41 rows of either column alone,
+// looked at here and there, seem to have none. One thread may build such an index, two may not.
+TEST(Threads, DoNotChangeTheOrderOfMatches) {
+  std::string program =
+      "(sort W) (constructor P (i64 i64 i64) W) (relation S (i64 i64)) (relation T (i64 i64))"
+      "(relation U (i64 i64 i64)) (relation V (i64 i64)) (relation J (i64))";
+  for (int y = 0; y < 6; ++y) {
+    program += fmt::format("(S 0 {})", y);
+    for (int z = 0; z < 100; ++z) program += fmt::format("(T {} {})", y, z);
+  }
+  for (int k = 0; k < 40; ++k) {
+    if (k == 1 || k == 3) program += fmt::format("(U 1 2 {})", 500 + k);
+    program += fmt::format("(U 1 {0} 0) (U {0} 2 0)", 1000 + k);
+  }
+  for (int z = 0; z < 5000; ++z) program += fmt::format("(V 501 {0}) (V 503 {0})", z);
+  for (int i = 0; i < 10000; ++i) program += fmt::format("(J {})", i);
+  program +=
+      "(rule ((S x y) (T y z) (U 1 2 w) (V w z)) ((P y w z))) (rule ((J x) (S x x)) ((S x x)))"
+      "(run 1) (print-function P 2000)";
+  EGraph one({.threads = 1, .budget = {}}), two({.threads = 2, .budget = {}});
+  EXPECT_EQ(one.run_program(program), two.run_program(program));
+}
+
+TEST(EGraphOutput, OfAFailedProgramIsNotThatOfTheNext) {
+  EGraph egraph;
+  EXPECT_THROW(egraph.run_program("(extract 7) (check (= 1 2))"), ProgramError);
+  EXPECT_EQ(egraph.output_before_error(), "7\n");
+  EXPECT_THROW(egraph.run_program("(extract"), ProgramError);
+  EXPECT_EQ(egraph.output_before_error(), "");
+}
+
 }  // namespace
 }  // namespace luminal::egraph

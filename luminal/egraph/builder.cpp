@@ -210,7 +210,24 @@ Callable Builder::primitive(std::string name, const std::vector<SortRef>& inputs
   return {std::move(name), kNone};
 }
 
+void BulkInsert::require(const Callable& table, bool is_function, size_t num_keys) const {
+  const auto& functions = egraph_.database().functions;
+  if (table.id >= functions.size() || functions[table.id].is_function() != is_function)
+    throw UserError("egraph", "{} is no {} of this e-graph: bulk insertion cannot write it",
+                    table.name, is_function ? "function" : "constructor");
+  const uint32_t expected = functions[table.id].table.num_keys();
+  if (num_keys != expected)
+    throw UserError("egraph", "{} takes {} arguments, and bulk insertion was given {}", table.name,
+                    expected, num_keys);
+}
+
+Value BulkInsert::add(const Callable& constructor, std::span<const Value> args) {
+  require(constructor, false, args.size());
+  return egraph_.engine().stage_constructor(constructor.id, args);
+}
+
 void BulkInsert::set(const Callable& function, std::initializer_list<Value> keys, Value value) {
+  require(function, true, keys.size());
   std::vector<Value> row(keys);
   row.push_back(value);
   egraph_.engine().stage_row(function.id, row, false);

@@ -248,12 +248,11 @@ class BulkInsert {
   explicit BulkInsert(EGraph& egraph) : egraph_(egraph) {}
   /// The id of a constructor row, made if there is none.
   Value add(const Callable& constructor, std::initializer_list<Value> args) {
-    return egraph_.engine().stage_constructor(constructor.id, {args.begin(), args.size()});
+    return add(constructor, std::span<const Value>(args.begin(), args.size()));
   }
-  Value add(const Callable& constructor, std::span<const Value> args) {
-    return egraph_.engine().stage_constructor(constructor.id, args);
-  }
-  /// Sets a function's value.
+  /// Throws UserError if it is no constructor or relation, or takes another number of arguments.
+  Value add(const Callable& constructor, std::span<const Value> args);
+  /// Sets a function's value. Throws UserError as `add` does.
   void set(const Callable& function, std::initializer_list<Value> keys, Value value);
   Value i64(int64_t value) { return egraph_.database().values->from_i64(value); }
   Value string(std::string_view value) { return egraph_.database().values->from_string(value); }
@@ -262,6 +261,8 @@ class BulkInsert {
   Value canonical(Value id) { return egraph_.database().ids.find(id); }
 
  private:
+  void require(const Callable& table, bool is_function, size_t num_keys) const;
+
   EGraph& egraph_;
 };
 

@@ -205,5 +205,36 @@ TEST(BulkInsert, SharesEqualTermsAndCommitsThemTogether) {
   EXPECT_EQ(nodes_of(egraph.database(), list.id, first).size(), 1u);
 }
 
+TEST(BulkInsert, RefusesOtherTablesAndWrongNumbersOfArguments) {
+  EGraph egraph;
+  Builder b(egraph);
+  const SortRef list = b.sort("List");
+  const Callable cons = b.constructor("Cons", {Builder::i64(), list}, list);
+  const Callable length = b.function("length", {list}, Builder::i64());
+  BulkInsert bulk(egraph);
+  const auto message = [](const auto& act) -> std::string {
+    try {
+      act();
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message([&] { bulk.add(cons, {bulk.i64(1)}); }).find("Cons takes 2 arguments"),
+            std::string::npos);
+  EXPECT_NE(message([&] { bulk.add(length, {0}); }).find("length is no constructor"),
+            std::string::npos);
+  EXPECT_NE(message([&] { bulk.add(Callable{"+"}, {}); }).find("+ is no constructor"),
+            std::string::npos);
+  EXPECT_NE(message([&] { bulk.set(length, {}, 0); }).find("length takes 1 arguments"),
+            std::string::npos);
+  EXPECT_NE(message([&] {
+              bulk.set(cons, {0, 0}, 0);
+            }).find("Cons is no function"),
+            std::string::npos);
+  bulk.commit();
+  EXPECT_EQ(egraph.run_program("(print-size)"), "((Cons 0)\n (length 0))\n");
+}
+
 }  // namespace
 }  // namespace luminal::egraph

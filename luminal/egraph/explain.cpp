@@ -54,6 +54,52 @@ SortId slot_sort(const Database& db, const Query& query, uint32_t slot) {
   return kNone;
 }
 
+/// A term that the e-graph holds: the query that found it, and what its slots hold.
+struct FoundTerm {
+  SortId sort = kNone;
+  Query query;
+  std::vector<Value> slots;
+
+  Value value(const Term& term) const { return term.is_constant ? term.word : slots[term.word]; }
+};
+
+/// Looks a term up without inserting anything: a question must not change what it is about.
+FoundTerm find_term(EGraph& egraph, const Expr& expr) {
+  Database& db = egraph.database();
+  Fact fact;
+  fact.lhs = expr;
+  const std::vector<Fact> facts{fact};
+  const TypedRule typed = typecheck(db, facts, {}, {Place::kQuery, Place::kTop, true});
+  if (!typed.variables.empty())
+    throw run_error(expr.span, "Unbound symbol {}", as_written(typed.variables[0]));
+  FoundTerm found;
+  found.sort = typed.facts[0].lhs.sort;
+  found.query = lower_query(db, typed);
+  found.query.needed.assign(found.query.num_slots, true);
+  const QueryPlan plan(found.query);
+  const std::vector<RowRange> ranges(found.query.atoms.size());
+  Matcher matcher(db, plan, egraph.engine());
+  egraph.engine().set_read_only(true);
+  const bool missing = matcher.run(ranges, [&](std::span<const Value> slots) {
+    found.slots.assign(slots.begin(), slots.end());
+    return false;
+  });
+  egraph.engine().set_read_only(false);
+  if (missing) throw run_error(expr.span, "there is no row {}", to_text(expr));
+  return found;
+}
+
+/// The row of the table that a call names.
+uint32_t row_of(const FoundTerm& found, FunctionId function, const Table& table) {
+  std::vector<Value> keys;
+  for (const TableAtom& atom : found.query.atoms) {
+    if (atom.function != function || atom.terms.back() != found.query.root) continue;
+    keys.clear();
+    for (uint32_t c = 0; c < table.num_keys(); ++c) keys.push_back(found.value(atom.terms[c]));
+  }
+  return table.find(keys.data());
+}
+
 }  // namespace
 
 std::string why(EGraph& egraph, const Expr& expr) {
@@ -63,13 +109,7 @@ std::string why(EGraph& egraph, const Expr& expr) {
   const FunctionId id = db.find_function(expr.name);
   if (expr.kind != Expr::Kind::kCall || id == kNone)
     throw run_error(expr.span, "why needs a call of a table, got {}", to_text(expr));
-  std::vector<Value> keys;
-  for (const Expr& arg : expr.args) keys.push_back(egraph.evaluate(arg));
-  const Table& table = db.functions[id].table;
-  if (keys.size() != table.num_keys())
-    throw run_error(expr.span, "{} takes {} arguments", expr.name, table.num_keys());
-  const uint32_t row = table.find(keys.data());
-  if (row == kNone) throw run_error(expr.span, "there is no row {}", to_text(expr));
+  const uint32_t row = row_of(find_term(egraph, expr), id, db.functions[id].table);
   uint32_t match = kNone;
   if (id < db.origins.by_function.size() && row < db.origins.by_function[id].size())
     match = db.origins.by_function[id][row];
@@ -95,10 +135,15 @@ Mismatch why_not(EGraph& egraph, const std::string& ruleset, const std::string& 
     throw run_error(term.span, "no rule {} in ruleset {}", rule_name, ruleset);
   const CompiledRule& rule = *db.rules[set->second.by_name.at(rule_name)].rule;
   const Query& query = rule.query;
-  const Value value = egraph.evaluate(term);
+  const FoundTerm asked = find_term(egraph, term);
   std::vector<std::pair<uint32_t, Value>> given;
-  if (!query.atoms.empty() && !query.atoms[0].terms.back().is_constant)
-    given.push_back({query.atoms[0].terms.back().word, value});
+  if (!query.root.is_constant) {
+    const SortId sort = slot_sort(db, query, query.root.word);
+    if (sort != asked.sort)
+      throw run_error(term.span, "rule {} is about a {}, and {} is a {}", rule_name,
+                      db.sorts.name(sort), to_text(term), db.sorts.name(asked.sort));
+    given.push_back({query.root.word, asked.value(asked.query.root)});
+  }
   Mismatch result;
   uint32_t deepest = 0, failed = kNone;
   Matcher matcher(db, *rule.plan, egraph.engine());

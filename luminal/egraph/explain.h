@@ -8,7 +8,8 @@
 namespace luminal::egraph {
 
 /// Which rule, with which match, wrote the row that an expression names; or that the top level
-/// did. Needs EGraphOptions::record_origins. Throws ProgramError if there is no such row.
+/// did. Needs EGraphOptions::record_origins. Throws ProgramError if there is no such row; asking
+/// inserts nothing.
 std::string why(EGraph& egraph, const Expr& expr);
 
 /// The outcome of asking why a rule does not match a term.
@@ -19,9 +20,9 @@ struct Mismatch {
   std::string text;            // the whole answer as a sentence
 };
 
-/// Fixes the root of the rule (the result of its first atom) to a term and looks for the condition
-/// on which the best attempt to match fails. Throws ProgramError if the rule or the term's row is
-/// unknown.
+/// Fixes the root of the rule (the value of its first fact, the whole pattern of a rewrite) to a
+/// term and looks for the condition on which the best attempt to match fails. Throws ProgramError
+/// if the rule or the term's row is unknown or the root is of another sort.
 Mismatch why_not(EGraph& egraph, const std::string& ruleset, const std::string& rule,
                  const Expr& term);
 

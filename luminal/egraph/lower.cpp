@@ -17,9 +17,13 @@ class QueryBuilder {
   }
 
   void add_facts() {
+    bool calls_table = false;
     for (const TypedFact& fact : typed_.facts) {
       const Term left = flatten(fact.lhs);
       if (fact.rhs) unify(left, flatten(*fact.rhs));
+      const bool calls = is_table_call(fact.lhs) || (fact.rhs && is_table_call(*fact.rhs));
+      if (&fact == &typed_.facts[0] || (calls && !calls_table)) query_.root = left;
+      calls_table |= calls;
     }
   }
 
@@ -48,6 +52,7 @@ class QueryBuilder {
     }
     check_grounded();
     number_slots();
+    if (!typed_.facts.empty()) query_.root = renumbered(query_.root);
     variables.clear();
     for (uint32_t i = 0; i < typed_.variables.size(); ++i)
       variables.push_back(bound_by_facts(i) ? renumbered(Term::slot(i)) : Term::slot(kNone));
@@ -59,6 +64,10 @@ class QueryBuilder {
     const auto id = static_cast<uint32_t>(parent_.size());
     parent_.push_back(Term::slot(id));
     return Term::slot(id);
+  }
+
+  static bool is_table_call(const TypedExpr& expr) {
+    return expr.kind == TypedExpr::Kind::kFunction;
   }
 
   Term resolve(Term term) const {

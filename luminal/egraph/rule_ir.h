@@ -46,6 +46,8 @@ struct Query {
   std::vector<uint32_t> outputs;
   /// Names of slots, for reports; empty where the slot has none in the text.
   std::vector<std::string> names;
+  /// What the query is about: the value of its first fact that calls a table, else of its first.
+  Term root = Term::constant(kNoValue);
 };
 
 /// One step of a program. Arguments are `count` terms from `first` in Program::terms.

@@ -10,7 +10,12 @@ namespace {
 
 class ProgramWriter {
  public:
-  explicit ProgramWriter(Database& db) : db_(db) {}
+  explicit ProgramWriter(Database& db) : db_(db) {
+    // A dump that was read back has such names already.
+    const auto taken = [&](const Global& global) { return global.name.rfind(prefix_, 0) == 0; };
+    for (int i = 2; std::any_of(db.globals.begin(), db.globals.end(), taken); ++i)
+      prefix_ = fmt::format("$class{}-", i);
+  }
 
   std::string write() {
     write_sorts();
@@ -82,16 +87,19 @@ class ProgramWriter {
       if (name.empty() || set.combined) continue;
       line("(ruleset " + name + ")");
     }
-    // A combined ruleset needs its members first; names sort arbitrarily, so repeat until done.
+    // Members first, as far as they are declared and do not hold each other; names sort
+    // arbitrarily, so repeat until done, in the end whatever is missing.
     std::set<std::string> done;
-    for (bool progress = true; progress;) {
+    for (bool progress = true, any_order = false; progress || !any_order;) {
+      any_order = !progress;
       progress = false;
       for (const auto& [name, set] : db_.rulesets) {
         const auto ready = [&](const std::string& member) {
-          return !db_.rulesets.at(member).combined || done.count(member) != 0;
+          const auto found = db_.rulesets.find(member);
+          return found == db_.rulesets.end() || !found->second.combined || done.count(member) != 0;
         };
         if (!set.combined || done.count(name) != 0) continue;
-        if (!std::all_of(set.members.begin(), set.members.end(), ready)) continue;
+        if (!any_order && !std::all_of(set.members.begin(), set.members.end(), ready)) continue;
         std::string members;
         for (const std::string& member : set.members) members += " " + member;
         line("(unstable-combined-ruleset " + name + members + ")");
@@ -101,7 +109,7 @@ class ProgramWriter {
     }
   }
 
-  std::string class_name(Value id) const { return fmt::format("$class-{}", id); }
+  std::string class_name(Value id) const { return prefix_ + std::to_string(id); }
 
   /// Text of a value whose classes are all named already; empty if one is not.
   std::string value(SortId sort, Value word) const {
@@ -201,6 +209,7 @@ class ProgramWriter {
   }
 
   Database& db_;
+  std::string prefix_ = "$class-";  // of the names of classes
   std::string text_;
   std::set<Value> named_;
 };

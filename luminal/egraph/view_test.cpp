@@ -69,6 +69,25 @@ TEST(ToProgram, BuildsTheSameEGraphAgain) {
   EXPECT_EQ(copy.run_program(more), original.run_program(more));
 }
 
+TEST(ToProgram, WritesADumpThatWasReadBack) {
+  EGraph original, copy, copy_of_copy;
+  original.run_program(kProgram);
+  copy.run_program(to_program(original.database()));
+  copy_of_copy.run_program(to_program(copy.database()));
+  const char* const more = "(print-size) (extract $n)";
+  EXPECT_EQ(copy_of_copy.run_program(more), original.run_program(more));
+}
+
+TEST(ToProgram, KeepsCombinedRulesetsWhateverTheirMembersAre) {
+  EGraph egraph;
+  egraph.run_program(
+      "(unstable-combined-ruleset outer inner) (unstable-combined-ruleset inner later)"
+      "(unstable-combined-ruleset one other) (unstable-combined-ruleset other one)");
+  EXPECT_EQ(to_program(egraph.database()),
+            "(unstable-combined-ruleset inner later)\n(unstable-combined-ruleset outer inner)\n"
+            "(unstable-combined-ruleset one other)\n(unstable-combined-ruleset other one)\n");
+}
+
 TEST(Pictures, ContainEveryClassAndSayWhatWasLeftOut) {
   EGraph egraph;
   egraph.run_program(kProgram);
@@ -116,6 +135,53 @@ TEST(WhyNot, NamesTheConditionThatFails) {
   EXPECT_NE(near.failed_atom.find("(Neg c)"), std::string::npos) << near.text;
   EXPECT_TRUE(why_not(egraph, "", "cancel", expression(egraph, "$u")).matches);
   EXPECT_THROW(why_not(egraph, "", "no such rule", expression(egraph, "$u")), ProgramError);
+}
+
+TEST(WhyNot, AsksForTheWholePatternOfARewrite) {
+  EGraph egraph;
+  egraph.run_program(
+      "(datatype M (Num i64) (Add M M) (Mul M M))"
+      "(rewrite (Mul (Add a b) (Num 1)) (Add a b) :when ((!= a b)) :name \"one\")"
+      "(Mul (Add (Num 3) (Num 3)) (Num 1)) (Mul (Num 5) (Num 1))"
+      "(Mul (Add (Num 3) (Num 5)) (Num 1)) (Mul (Add (Num 3) (Num 5)) (Num 5))");
+  const auto ask = [&](const char* term) {
+    return why_not(egraph, "", "one", expression(egraph, term));
+  };
+  EXPECT_TRUE(ask("(Mul (Add (Num 3) (Num 5)) (Num 1))").matches);
+  EXPECT_EQ(ask("(Mul (Add (Num 3) (Num 3)) (Num 1))").failed_atom, "(!= a b)");
+  EXPECT_NE(ask("(Mul (Num 5) (Num 1))").failed_atom.find("(Add a b)"), std::string::npos);
+  EXPECT_FALSE(ask("(Mul (Add (Num 3) (Num 5)) (Num 5))").matches);
+  EXPECT_FALSE(ask("(Num 1)").matches);
+}
+
+TEST(WhyNot, TakesRowsOfRelationsAndRefusesOtherSorts) {
+  EGraph egraph;
+  egraph.run_program(
+      "(relation edge (i64 i64)) (relation far (i64))"
+      "(rule ((< 0 x) (edge x y) (far y)) ((far x)) :name \"spread\") (edge 1 2) (edge 0 2)");
+  const auto ask = [&](const char* term) {
+    return why_not(egraph, "", "spread", expression(egraph, term));
+  };
+  EXPECT_NE(ask("(edge 1 2)").failed_atom.find("(far y)"), std::string::npos);
+  egraph.run_program("(far 2)");
+  EXPECT_TRUE(ask("(edge 1 2)").matches);
+  EXPECT_EQ(ask("(edge 0 2)").failed_atom, "(< 0 x)");
+  EXPECT_THROW(ask("5"), ProgramError);
+}
+
+TEST(Why, AndWhyNotInsertNothing) {
+  EGraph egraph({.record_origins = true, .budget = {}});
+  egraph.run_program(
+      "(datatype M (Num i64) (Add M M)) (rewrite (Add a b) (Add b a) :name \"swap\")"
+      "(Add (Num 1) (Num 2)) (run 1)");
+  const std::string before = egraph.run_program("(print-size)");
+  EXPECT_NE(why(egraph, expression(egraph, "(Add (Num 2) (Num 1))")).find("rule swap"),
+            std::string::npos);
+  EXPECT_THROW(why(egraph, expression(egraph, "(Add (Num 7) (Num 1))")), ProgramError);
+  EXPECT_THROW(why_not(egraph, "", "swap", expression(egraph, "(Add (Num 8) (Num 1))")),
+               ProgramError);
+  EXPECT_THROW(why_not(egraph, "", "swap", expression(egraph, "(Add x (Num 1))")), ProgramError);
+  EXPECT_EQ(egraph.run_program("(print-size)"), before);
 }
 
 }  // namespace

@@ -459,8 +459,21 @@ class ContractionBuilder {
     launch.scalars = scalars;
     launch.items = code->items(target_);
     launch.scratch_bytes = code->scratch_bytes(target_);
+    launch.chunk = chunk();
     result_.launches.push_back(std::move(launch));
     result_.schedule = to_string(specs_[0]);
+  }
+
+  /// Few panels that threads cannot share evenly are taken item by item; panels that a thread packs
+  /// for itself stay together.
+  int64_t chunk() const {
+    const GemmSpec& spec = specs_[0];
+    int64_t panels = (typical(plan_.n.extent) + spec.nr - 1) / spec.nr;
+    for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
+      for (const Expr& axis : *batch) panels *= typical(axis.axis_extent());
+    const bool uneven = panels % options_.threads != 0 || spec.column_tail > 0;
+    const bool few = panels < 16 * int64_t{options_.threads};
+    return uneven && few && spec.b_source != GemmB::kPackedHere ? 1 : 0;
   }
 
   void add_gemv(const std::shared_ptr<GemmCode>& code, const std::string& key,

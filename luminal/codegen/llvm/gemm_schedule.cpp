@@ -177,7 +177,7 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     if (tile.mr > 8 && (problem.a_aligned || !problem.m_known)) continue;
     double cost = cost_of(tile, problem, lanes);
     // Tiles of about eight rows measure best where nothing else decides.
-    if (tile.mr != 8) cost *= tile.mr > 8 ? 1.03 : 1.01;
+    if (tile.mr != 8) cost *= tile.mr > 8 ? 1.015 : 1.01;
     ranked.emplace_back(cost, tile);
   }
   std::stable_sort(ranked.begin(), ranked.end(),

@@ -41,6 +41,7 @@ KernelUse KernelSet::add(const kernel::Arena& arena, const kernel::Kernel& kerne
   options.nest = nest;
   options.threads = threads_;
   options.reassociate = options_.reassociate;
+  options.round_each = options_.round_each;
   options.typical_dim = options_.typical_dim;
   std::string facts =
       fmt::format("{}{}{}{}", nest.online, nest.interchange, nest.keep_rows, nest.lets);

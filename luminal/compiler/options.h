@@ -21,6 +21,8 @@ struct Options {
   int threads = 0;
   /// Allow laws that round elsewhere (sums taken in another order, a factor moved out of a sum).
   bool reassociate = true;
+  /// Round narrow floats after every op, as the interpreter does, instead of keeping more of them.
+  bool round_each = false;
   /// Values of dims to expect; others count as `typical_dim`.
   graph::DimValues dims = {};
   int64_t typical_dim = 512;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "luminal/codegen/llvm/nest_flatten.h"
+
 namespace luminal::codegen {
 namespace {
 
@@ -102,8 +104,7 @@ class Matcher {
     if (node.kind != BodyKind::kLoad || !node.index_values.empty()) return std::nullopt;
     const graph::TensorType& type = arena_.tensor(node.tensor);
     for (size_t d = 0; d < node.exprs.size(); ++d)
-      if (!provably_ge(node.exprs[d], 0) || !provably_less(node.exprs[d], type.shape[d]))
-        return std::nullopt;
+      if (!stays_in_range(node.exprs[d], type.shape[d])) return std::nullopt;
     return kernel::strided_load(arena_, id);
   }
 

@@ -245,8 +245,9 @@ Value* BodyCode::in_range(std::span<const Expr> index, const graph::Shape& shape
   };
   Value* all = nullptr;
   for (size_t d = 0; d < index.size(); ++d) {
-    const bool above = provably_ge(index[d], 0) || is_tested(greater_equal(index[d], 0));
-    const bool below = provably_less(index[d], shape[d]) ||
+    const bool sound = bounds_hold(index[d]);
+    const bool above = (sound && provably_ge(index[d], 0)) || is_tested(greater_equal(index[d], 0));
+    const bool below = (sound && provably_less(index[d], shape[d])) ||
                        is_tested(greater_equal(shape[d] - 1, index[d])) ||
                        is_tested(logical_not(greater_equal(index[d], shape[d])));
     if (above && below) continue;
@@ -302,9 +303,7 @@ void BodyCode::prepare_load(BodyId id, std::span<const Expr> tests, const Expr& 
   const auto depends = [&](const Expr& expr) { return expr.depends_on(axis); };
   if (std::any_of(tests.begin(), tests.end(), depends)) return;
   for (size_t d = 0; d < node.exprs.size(); ++d)
-    if (depends(node.exprs[d]) &&
-        !(provably_ge(node.exprs[d], 0) && provably_less(node.exprs[d], type.shape[d])))
-      return;
+    if (depends(node.exprs[d]) && !stays_in_range(node.exprs[d], type.shape[d])) return;
   Value* mask = both(mask_, both(in_range(node.exprs, type.shape, tests), conditions(tests)));
   if (mask != nullptr) mask = widened(mask, lanes_);
   PreparedLoad prepared{axis, index_.emit(stride->stride), {}, {}};

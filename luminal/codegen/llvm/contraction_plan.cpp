@@ -340,8 +340,7 @@ std::optional<ProductOperand::Place> place_of(const Arena& arena, BodyId value, 
     return std::nullopt;
   const graph::Shape& shape = arena.tensor(node.tensor).shape;
   for (size_t d = 0; d < shape.size(); ++d)
-    if (!provably_ge(node.exprs[d], 0) || !provably_less(node.exprs[d], shape[d]))
-      return std::nullopt;
+    if (!stays_in_range(node.exprs[d], shape[d])) return std::nullopt;
   const auto along_k = stride_along(position_of(node.exprs, shape), k);
   if (!along_k || along_k->stride.depends_on(outer)) return std::nullopt;
   const auto along_outer = stride_along(along_k->rest, outer);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/nest_flatten.h"
+
 namespace luminal::codegen {
 
 using kernel::BodyKind;
@@ -144,8 +146,7 @@ std::vector<Expr> GemmPacker::window_order() const {
         const Expr& expr = node.exprs[d];
         if (!expr.depends_on(axis)) continue;
         if (node.kind == BodyKind::kWhere) return true;
-        if (!provably_ge(expr, 0) || !provably_less(expr, arena_.tensor(node.tensor).shape[d]))
-          return true;
+        if (!stays_in_range(expr, arena_.tensor(node.tensor).shape[d])) return true;
       }
     }
     return false;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "luminal/kernel/estimate.h"
+#include "luminal/symbolic/quotients.h"
 
 namespace luminal::codegen {
 namespace {
@@ -26,7 +27,7 @@ constexpr int64_t kMergedBoundAxis =
 
 bool is_in_range(std::span<const Expr> index, const graph::Shape& shape) {
   for (size_t d = 0; d < index.size(); ++d)
-    if (!provably_ge(index[d], 0) || !provably_less(index[d], shape[d])) return false;
+    if (!stays_in_range(index[d], shape[d])) return false;
   return true;
 }
 
@@ -214,6 +215,19 @@ class Flattener {
 };
 
 }  // namespace
+
+bool bounds_hold(const Expr& index) {
+  for (const symbolic::Quotient& quotient : symbolic::quotients(index))
+    if (quotient.divisor.bounds().lo <= 0) return false;
+  const std::vector<Expr>& axes = index.axes();
+  return std::none_of(axes.begin(), axes.end(), [](const Expr& axis) {
+    return kernel::is_value_axis(axis) && axis.axis_extent().bounds().lo <= 0;
+  });
+}
+
+bool stays_in_range(const Expr& index, const Expr& extent) {
+  return provably_ge(index, 0) && provably_less(index, extent) && bounds_hold(index);
+}
 
 Expr position_of(std::span<const Expr> index, const graph::Shape& shape) {
   Expr position = 0;

@@ -18,6 +18,12 @@ struct FlatKernel {
 /// The row-major position of an index in a tensor of this shape.
 symbolic::Expr position_of(std::span<const symbolic::Expr> index, const graph::Shape& shape);
 
+/// Whether the bounds of an index may be relied on. They take it that no divisor is 0 and nothing
+/// is gathered from an empty tensor, but a load under a condition may run all the same.
+bool bounds_hold(const symbolic::Expr& index);
+/// Whether an index is proved to lie in [0, extent) wherever code meets it.
+bool stays_in_range(const symbolic::Expr& index, const symbolic::Expr& extent);
+
 /// Whether a tensor is an alias: its loads are known to be in range.
 bool is_alias(kernel::NodeId tensor);
 

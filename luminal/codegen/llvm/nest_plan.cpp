@@ -104,7 +104,7 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
     if (graph::bits(type.dtype) == 4) continue;
     bool safe = true;
     for (size_t d = 0; d < node.exprs.size() && !is_alias(node.tensor); ++d)
-      safe = safe && provably_ge(node.exprs[d], 0) && provably_less(node.exprs[d], type.shape[d]);
+      safe = safe && stays_in_range(node.exprs[d], type.shape[d]);
     const Expr position = position_of(node.exprs, type.shape);
     const auto along_last = stride_along(position, last);
     if (!safe || !along_last || along_last->stride.is_constant(0) ||

@@ -119,9 +119,7 @@ Value* NestEmitter::in_range(std::span<const Expr> index, const graph::Shape& sh
   Value* all = nullptr;
   for (size_t d = 0; d < index.size(); ++d) {
     const Expr& expr = index[d];
-    const bool above = provably_ge(expr, 0);
-    const bool below = provably_less(expr, shape[d]);
-    if (above && below) continue;
+    if (stays_in_range(expr, shape[d])) continue;
     Value* value = index_.emit(expr);
     // One unsigned comparison does for both ends.
     Value* extent = widened(index_.emit(shape[d]), VectorBuilder::lanes_of(value));

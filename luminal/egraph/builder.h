@@ -71,9 +71,9 @@ Schedule repeat(uint64_t times, std::vector<Schedule> steps);
 struct RuleOptions {
   std::string ruleset;
   std::string name;
-  std::vector<Fact> when;  // rewrites only
-  bool subsume = false;    // rewrites only
-  bool naive = false;      // rules only
+  std::vector<Fact> when = {};  // rewrites only
+  bool subsume = false;         // rewrites only
+  bool naive = false;           // rules only
 };
 
 /// Options of a native primitive.

@@ -19,7 +19,8 @@ struct DagOptions {
   /// Nodes that must not be chosen. Subsumed nodes never are.
   std::function<bool(uint32_t node)> forbidden;
   /// Search for the optimum, looking at no more than this many partial choices; 0: heuristic only.
-  uint64_t exact_steps = 0;
+  /// So many take milliseconds, and settle small graphs.
+  uint64_t exact_steps = 10000;
 };
 
 /// One node per needed class.

@@ -29,7 +29,7 @@ struct EGraphOptions {
   /// Names of globals must start with `$` and no others may; a warning is enough where this is off.
   bool strict_names = false;
   /// Limit of each run command; a program cannot tell that it was reached, the report can.
-  RunBudget budget;
+  RunBudget budget = {};
 };
 
 /// An e-graph that speaks egglog.

@@ -53,6 +53,12 @@ class ReadmeExample(unittest.TestCase):
     def test_the_shown_output_passes(self):
         self.assertEqual(self.compare(self.program_that_prints("1 2\\n3\\n"))[0], 0)
 
+    def test_numbers_may_differ_by_rounding(self):
+        self.assertTrue(readme_example.same("[[0.0320586 1]", "[[0.03205861 1]"))
+        self.assertFalse(readme_example.same("[[0.0320586 1]", "[[0.0320687 1]"))
+        self.assertFalse(readme_example.same("[[0.5]", "[0.5]"))
+        self.assertFalse(readme_example.same("(Shift x 1)", "(Shift y 1)"))
+
     def test_another_output_fails_with_the_difference(self):
         code, said = self.compare(self.program_that_prints("1 2\\n4\\n"))
         self.assertEqual(code, 1)

@@ -23,7 +23,7 @@ BodyCode::BodyCode(VectorBuilder& builder, const kernel::Arena& arena,
       ir_(builder.ir()),
       arena_(arena),
       options_(options),
-      code_(builder, {.flush_bf16 = !options.round_each}),
+      code_(builder),
       ops_(builder, code_, options),
       index_(builder),
       known_(1) {

@@ -223,18 +223,9 @@ Value* ElementCode::widened_value(DType dtype, Value* bits) {
   return ir_.CreateBitCast(ir_.CreateOr(result, sign), floats);
 }
 
-/// Upper halves of floats, rounded; infinity comes out of a carry by itself.
+/// Upper halves of floats, rounded; infinity comes out of a carry by itself. The instruction for it
+/// takes denormals for zero, which the interpreter does not.
 Value* ElementCode::narrow_to_bf16(Value* value) {
-  constexpr int kLanes = 16;
-  const int lanes = VectorBuilder::lanes_of(value);
-  if (options_.flush_bf16 && lanes % kLanes == 0 &&
-      builder_.target().has(runtime::CpuFeature::kAvx512bf16)) {
-    Carried parts;
-    for (int first = 0; first < lanes; first += kLanes)
-      parts.push_back(builder_.call_intrinsic(llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512, {},
-                                              {builder_.part(value, first, kLanes)}));
-    return ir_.CreateBitCast(builder_.join(parts), type_like(value, builder_.i16()));
-  }
   Value* bits = ir_.CreateBitCast(value, type_like(value, builder_.i32()));
   Value* odd = ir_.CreateAnd(ir_.CreateLShr(bits, constant(bits, 16)), constant(bits, 1));
   Value* rounded = ir_.CreateAdd(ir_.CreateAdd(bits, constant(bits, 0x7fff)), odd);

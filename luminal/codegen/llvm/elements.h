@@ -19,13 +19,7 @@ namespace luminal::codegen {
 /// their ranges must not share a byte.
 class ElementCode {
  public:
-  struct Options {
-    /// Denormals of bf16 may be stored as 0: one instruction rounds, where the processor has it.
-    bool flush_bf16 = false;
-  };
-  explicit ElementCode(VectorBuilder& builder) : ElementCode(builder, Options()) {}
-  ElementCode(VectorBuilder& builder, Options options)
-      : builder_(builder), ir_(builder.ir()), options_(options) {}
+  explicit ElementCode(VectorBuilder& builder) : builder_(builder), ir_(builder.ir()) {}
 
   /// What a dtype is in registers.
   llvm::Type* register_type(graph::DType dtype, int lanes);
@@ -81,7 +75,6 @@ class ElementCode {
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
-  Options options_;
   // Where widened values came from.
   llvm::DenseMap<llvm::Value*, std::pair<graph::DType, llvm::Value*>> widened_;
 };

@@ -23,7 +23,7 @@ NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
       nest_(nest),
       options_(options),
       plan_(arena, nest, builder.target(), options),
-      code_(builder, {.flush_bf16 = !options.round_each}),
+      code_(builder),
       ops_(builder, code_, {options.round_each, options.accuracy}),
       index_(builder),
       sums_(nest.accumulators.size()) {

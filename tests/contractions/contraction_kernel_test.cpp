@@ -67,6 +67,16 @@ TEST(ContractionKernel, BatchesAndGroups) {
   check_all(sample_of({scores}));
 }
 
+TEST(ContractionKernel, AMatrixThatHoldsSumsIsLeftToLoops) {
+  Graph g;
+  Tensor w = g.input("w", {40, 16});
+  const kernel::test::Closeness near{1e-4, 1e-5};
+  for (const int64_t rows : {1, 5, 40})
+    check_all(sample_of({matmul(g.input(fmt::format("x{}", rows), {rows, 16}),
+                                transpose(layer_norm(w)))}),
+              near, false);
+}
+
 TEST(ContractionKernel, NothingToSumGivesTheEpilogueOfZero) {
   Graph g;
   const kernel::test::Closeness near{1e-4, 1e-5};

@@ -37,7 +37,7 @@ class ContractionBuilder {
     std::optional<ContractionPlan> plan = plan_contraction(arena_, kernel_, options_);
     if (!plan) return std::nullopt;
     plan_ = std::move(*plan);
-    if (!same_types()) return std::nullopt;
+    if (!same_types() || has_sums_in_matrix()) return std::nullopt;
     gemv_ = choose_gemv();
     if (!gemv_ && !is_worth_it()) return std::nullopt;
     if (!gemv_) choose();
@@ -54,6 +54,16 @@ class ContractionBuilder {
     return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
       return each.a.dtype == first.a.dtype && each.b.dtype == first.b.dtype &&
              accumulator_of(each.dtype) == accumulator_of(first.dtype);
+    });
+  }
+
+  /// The matrix is read where it lies or packed element by element; only the other operand is
+  /// computed by launches of its own.
+  bool has_sums_in_matrix() const {
+    return std::any_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+      const std::vector<BodyId> reached = arena_.reachable(std::span(&each.b.value, 1));
+      return std::any_of(reached.begin(), reached.end(),
+                         [&](BodyId id) { return arena_[id].kind == BodyKind::kReduce; });
     });
   }
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "luminal/compiler/index_checks.h"
+#include "luminal/compiler/plan.h"
 #include "luminal/kernel/cut_search.h"
 
 namespace luminal::compiler {

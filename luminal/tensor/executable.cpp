@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "luminal/compiler/compiled_program.h"
+#include "luminal/compiler/make_compiled.h"
 #include "luminal/graph/dead_nodes.h"
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/listing.h"
@@ -282,9 +282,9 @@ void Executable::swap(const Tensor& a, const Tensor& b) {
 }
 
 std::string Executable::explain() const {
-  if (const auto* compiled = dynamic_cast<const compiler::CompiledProgram*>(program_.get()))
+  if (const auto* compiled = dynamic_cast<const plan::CompiledProgram*>(program_.get()))
     return fmt::format("{} nodes as written, {} after passes; native code: {}", nodes_as_written_,
-                       ir().size(), compiler::to_string(compiled->plan()));
+                       ir().size(), plan::to_string(compiled->plan()));
   return fmt::format(
       "{} nodes as written, {} after passes; run by the interpreter, one node at a time.\n{}",
       nodes_as_written_, ir().size(), graph::list_steps(ir()));

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "luminal/compiler/compiled_program.h"
+#include "luminal/compiler/make_compiled.h"
 #include "luminal/graph/query.h"
 #include "luminal/graph/text.h"
 #include "luminal/support/error.h"
@@ -100,7 +100,7 @@ std::string failure_of(const Graph& graph, uint64_t seed, const compiler::Option
   const Outcome oracle = run(*graph::make_interpreter(graph), dims, inputs);
   const auto compiled = compiler::make_compiled(graph, options);
   if (setting("FUZZ_PRINT", 0) != 0)
-    fmt::print(stderr, "{}{}", graph::to_text(graph), compiler::to_string(compiled->plan()));
+    fmt::print(stderr, "{}{}", graph::to_text(graph), plan::to_string(compiled->plan()));
   const Outcome actual = run(*compiled, dims, inputs);
   if (actual.error != oracle.error)
     return fmt::format("the error is '{}', not '{}'", actual.error, oracle.error);
@@ -110,7 +110,7 @@ std::string failure_of(const Graph& graph, uint64_t seed, const compiler::Option
     const int64_t wrong = wrong_elements(actual.outputs[k], oracle.outputs[k], *tolerance);
     if (wrong > 0)
       return fmt::format("{} elements of output {}\n{}", wrong, graph.outputs()[k].name,
-                         compiler::to_string(compiled->plan()));
+                         plan::to_string(compiled->plan()));
   }
   return "";
 }

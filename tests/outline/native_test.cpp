@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "luminal/compiler/build_plan.h"
-#include "luminal/compiler/compiled_program.h"
+#include "luminal/compiler/make_compiled.h"
 #include "networks.h"
 #include "random_network.h"
 #include "samples.h"

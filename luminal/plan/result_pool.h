@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace luminal::compiler {
+namespace luminal::plan {
 
 /// See above. Arrays may outlive the pool and may be dropped by any thread.
 class ResultPool {
@@ -21,4 +21,4 @@ class ResultPool {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

@@ -1,4 +1,4 @@
-#include "luminal/compiler/compiled_program.h"
+#include "luminal/compiler/make_compiled.h"
 
 #include <gtest/gtest.h>
 

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "luminal/compiler/plan.h"
 #include "luminal/graph/index_walker.h"
+#include "luminal/plan/plan.h"
 #include "luminal/symbolic/evaluate.h"
 
-namespace luminal::compiler {
+namespace luminal::plan {
 
 /// The numbers of a launch.
 struct LaunchValues {
@@ -71,4 +71,4 @@ class PlanValues {
 /// The entry that a launch runs.
 const runtime::EntryInfo& entry_of(const Plan& plan, const LaunchStep& launch);
 
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

@@ -7,7 +7,7 @@
 
 #include "luminal/graph/graph.h"
 
-namespace luminal::compiler {
+namespace luminal::plan {
 
 /// A gather that is not proved to stay in range.
 struct IndexCheck {
@@ -33,4 +33,4 @@ std::vector<ViewCheck> view_checks(const graph::Graph& graph);
 /// Throws the UserError of a view that leaves its source.
 void check_view(const ViewCheck& check, const std::vector<symbolic::Binding>& dims);
 
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

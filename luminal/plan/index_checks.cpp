@@ -1,4 +1,4 @@
-#include "luminal/compiler/index_checks.h"
+#include "luminal/plan/index_checks.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include "luminal/graph/interpreter_indexing.h"
 #include "luminal/graph/query.h"
 
-namespace luminal::compiler {
+namespace luminal::plan {
 namespace {
 
 using graph::DType;
@@ -181,4 +181,4 @@ void check_view(const ViewCheck& check, const std::vector<symbolic::Binding>& di
     walker.walk(begin, std::min(graph::kBlockSize, walker.size() - begin), runs);
 }
 
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

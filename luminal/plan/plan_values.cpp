@@ -1,10 +1,10 @@
-#include "luminal/compiler/plan_values.h"
+#include "luminal/plan/plan_values.h"
 
 #include <algorithm>
 
 #include "luminal/support/check.h"
 
-namespace luminal::compiler {
+namespace luminal::plan {
 
 size_t ExprTable::add(const Expr& expr) {
   const auto found = std::find(exprs_.begin(), exprs_.end(), expr);
@@ -114,4 +114,4 @@ LaunchValues PlanValues::evaluate(const LaunchStep& launch, ExprTable& table,
   return values;
 }
 
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

@@ -1,4 +1,4 @@
-#include "luminal/compiler/result_pool.h"
+#include "luminal/plan/result_pool.h"
 
 #include <algorithm>
 #include <mutex>
@@ -6,7 +6,7 @@
 
 #include "luminal/runtime/cpu/arena.h"
 
-namespace luminal::compiler {
+namespace luminal::plan {
 namespace {
 
 using runtime::HostMemory;
@@ -53,4 +53,4 @@ std::shared_ptr<std::byte> ResultPool::take(int64_t bytes) {
           }};
 }
 
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

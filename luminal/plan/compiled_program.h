@@ -5,11 +5,10 @@
 
 #include <memory>
 
-#include "luminal/compiler/options.h"
-#include "luminal/compiler/plan.h"
 #include "luminal/graph/program.h"
+#include "luminal/plan/plan.h"
 
-namespace luminal::compiler {
+namespace luminal::plan {
 
 /// A program that runs a plan.
 class CompiledProgram : public graph::Program {
@@ -23,7 +22,4 @@ class CompiledProgram : public graph::Program {
 /// Loads a plan. UserError if this processor cannot run it.
 std::unique_ptr<CompiledProgram> load_plan(Plan plan, int threads = 0);
 
-/// Compiles a graph (after passes) and loads it.
-std::unique_ptr<CompiledProgram> make_compiled(graph::Graph graph, const Options& options = {});
-
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

@@ -1,10 +1,10 @@
-#include "luminal/compiler/plan.h"
+#include "luminal/plan/plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace luminal::compiler {
+namespace luminal::plan {
 namespace {
 
 std::string kind_of(const PlanStep& step) {
@@ -37,4 +37,4 @@ std::string to_string(const Plan& plan) {
   return text;
 }
 
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

@@ -1,23 +1,22 @@
-#include "luminal/compiler/compiled_program.h"
+#include "luminal/plan/compiled_program.h"
 
 #include <algorithm>
 #include <cstring>
 #include <iostream>
 
-#include "luminal/compiler/build_plan.h"
-#include "luminal/compiler/index_checks.h"
-#include "luminal/compiler/plan_values.h"
-#include "luminal/compiler/result_pool.h"
 #include "luminal/graph/interpreter_steps.h"
 #include "luminal/graph/opaque.h"
 #include "luminal/graph/query.h"
 #include "luminal/graph/run_binding.h"
+#include "luminal/plan/index_checks.h"
+#include "luminal/plan/plan_values.h"
+#include "luminal/plan/result_pool.h"
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/runtime/cpu/device.h"
 #include "luminal/runtime/cpu/module.h"
 #include "luminal/support/check.h"
 
-namespace luminal::compiler {
+namespace luminal::plan {
 namespace {
 
 using graph::Array;
@@ -385,8 +384,4 @@ std::unique_ptr<CompiledProgram> load_plan(Plan plan, int threads) {
   return std::make_unique<Compiled>(std::move(plan), threads);
 }
 
-std::unique_ptr<CompiledProgram> make_compiled(graph::Graph graph, const Options& options) {
-  return load_plan(build_plan(std::move(graph), options), options.threads);
-}
-
-}  // namespace luminal::compiler
+}  // namespace luminal::plan

@@ -1,0 +1,102 @@
+// What runs: buffers, compiled kernels and steps in order, as plain data. A plan holds no pointer
+// and no handle of a device, so it can be kept in a file and run where no compiler is. Sizes are
+// expressions of the dims: one plan serves all values of them.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "luminal/graph/graph.h"
+#include "luminal/runtime/artifact.h"
+
+namespace luminal::plan {
+
+using graph::NodeId;
+using symbolic::Expr;
+
+/// Where the memory of a buffer is.
+enum class Place : uint8_t {
+  kInput,     ///< the caller's data
+  kConstant,  ///< with the plan
+  kResult,    ///< memory that the caller is given; number `index` of the results
+  kSlot,      ///< shared with buffers of other times; number `index` of the slots
+  kPrepared,  ///< kept between runs; number `index` of the prepared buffers
+};
+
+/// A tensor in memory, or bytes that code keeps between its launches.
+struct PlanBuffer {
+  std::string name;        ///< of an input: its name; else for people
+  graph::TensorType type;  ///< bytes of code are u8[n]
+  Expr bytes;
+  Place place = Place::kSlot;
+  size_t index = 0;
+  graph::Array value = {};  ///< kConstant
+};
+
+/// One entry of compiled code.
+struct PlanKernel {
+  runtime::Artifact artifact;
+  std::string entry;
+};
+
+/// Runs an entry over its work items.
+struct LaunchStep {
+  size_t kernel = 0;
+  std::vector<size_t> buffers;  ///< in the order of the pointers
+  std::vector<Expr> scalars;
+  Expr items = 1;
+  Expr scratch_bytes = 0;  ///< per thread
+  int64_t chunk = 0;       ///< as runtime::LaunchSize has it
+  int threads = 0;
+  Expr work = 0;  ///< values computed in all: small launches run on one thread
+};
+
+/// Computes a node that reads whole arrays (graph/opaque.h).
+struct HostStep {
+  graph::Node node;
+  std::vector<size_t> operands;
+  size_t result = 0;
+};
+
+/// Copies a buffer to one of the same size.
+struct CopyStep {
+  size_t from = 0;
+  size_t to = 0;
+};
+
+/// Makes sure that the positions of a gather are in range.
+struct CheckStep {
+  graph::Node gather;
+  size_t index = 0;
+};
+
+/// One step and what is said of it.
+struct PlanStep {
+  std::variant<LaunchStep, HostStep, CopyStep, CheckStep> action;
+  std::string label;          ///< what it computes
+  NodeId node = {};           ///< the graph node, for reports
+  graph::TensorType type;     ///< of what it computes
+  std::string schedule = {};  ///< of a launch: the template and its choices
+  std::string text = {};      ///< of a launch: its loops, if they were kept
+  double estimated_us = 0.0;  ///< what the cost model thinks
+};
+
+/// See above.
+struct Plan {
+  graph::Graph graph;      ///< what is computed, after passes
+  std::vector<Expr> dims;  ///< that need a value
+  std::vector<PlanBuffer> buffers;
+  std::vector<PlanKernel> kernels;
+  std::vector<PlanStep> prepare;  ///< run again only when an input they read has other data
+  std::vector<PlanStep> steps;
+  std::vector<size_t> outputs;  ///< the buffer of each output of the graph
+  size_t results = 0;           ///< how many results, slots and prepared buffers there are
+  size_t slots = 0;
+  size_t prepared = 0;
+};
+
+/// Every step with what was fused, for people.
+std::string to_string(const Plan& plan);
+
+}  // namespace luminal::plan

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "luminal/compiler/buffer_plan.h"
+#include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/labels.h"
 #include "luminal/compiler/outline_search.h"
@@ -196,9 +197,12 @@ class PlanBuilder {
     std::vector<size_t> temporaries;
     for (size_t k = 0; k < code.temporaries.size(); ++k)
       temporaries.push_back(add_temporary(use, code, k, labels_[number]));
+    std::optional<size_t> definition;
+    if (options_.check_steps) definition = add_definition(planned);
     for (size_t k = 0; k < code.launches.size(); ++k) {
       const codegen::CpuLaunch& launch = code.launches[k];
       PlanStep step = step_of(planned.nodes.back(), labels_[number]);
+      step.definition = definition;
       LaunchStep action;
       action.kernel = kernels_.entry(use, k);
       for (const codegen::LaunchBuffer& each : launch.buffers)
@@ -218,6 +222,22 @@ class PlanBuilder {
       (launch.prepare ? plan_.prepare : plan_.steps).push_back(std::move(step));
     }
     if (code.launches.size() == 1 && temporaries.empty()) offer_in_place(planned);
+  }
+
+  /// Keeps what the kernel should compute.
+  size_t add_definition(const PlannedKernel& planned) {
+    KernelDefinition result;
+    std::vector<NodeId> reads = planned.reads;
+    if (const auto updated = planned.estimate.in_place_of) {
+      reads.push_back(*updated);
+      result.updated = buffer(*updated);
+    }
+    Definition definition = definition_of(program_, planned.nodes, reads);
+    result.graph = std::move(definition.graph);
+    for (const NodeId id : definition.inputs) result.inputs.push_back(buffer(id));
+    for (const NodeId id : planned.nodes) result.outputs.push_back(buffer(id));
+    plan_.definitions.push_back(std::move(result));
+    return plan_.definitions.size() - 1;
   }
 
   size_t add_temporary(const KernelUse& use, const codegen::CpuKernel& code, size_t k,

@@ -34,6 +34,8 @@ struct Options {
   bool cache = true;
   /// Keep the text of every kernel's loops, for explaining.
   bool keep_text = false;
+  /// Keep what every kernel should compute, in primitives (kernel_definition.h).
+  bool check_steps = false;
 };
 
 }  // namespace luminal::compiler

@@ -12,6 +12,7 @@ using plan::CopyStep;
 using plan::HostStep;
 using plan::index_checks;
 using plan::IndexCheck;
+using plan::KernelDefinition;
 using plan::LaunchStep;
 using plan::Place;
 using plan::Plan;

@@ -62,7 +62,7 @@ struct DimsCheck {
   std::unique_ptr<graph::Program> positions;
 };
 
-class Compiled : public CompiledProgram {
+class Compiled : public CompiledProgram, private RunMemory {
  public:
   Compiled(Plan plan, int threads)
       : plan_(std::move(plan)), values_(plan_), team_(runtime::default_thread_team()) {
@@ -89,6 +89,23 @@ class Compiled : public CompiledProgram {
     place_buffers(request);
     prepare();
     for (size_t k = 0; k < plan_.steps.size(); ++k) execute(k, request);
+    return take_outputs(request);
+  }
+
+  std::vector<Array> run(const RunRequest& request, StepWatcher& watcher) override {
+    bind(request);
+    place_buffers(request);
+    prepared_values_.assign(plan_.prepare.size(), std::nullopt);
+    for (size_t k = 0; k < plan_.prepare.size(); ++k) {
+      watcher.before(k, *this);
+      prepare(k);
+      watcher.after(k, *this);
+    }
+    for (size_t k = 0; k < plan_.steps.size(); ++k) {
+      watcher.before(plan_.prepare.size() + k, *this);
+      execute(k, request);
+      watcher.after(plan_.prepare.size() + k, *this);
+    }
     return take_outputs(request);
   }
 
@@ -235,21 +252,23 @@ class Compiled : public CompiledProgram {
       fill(plan_.prepare[k], pointers_[plan_.steps.size() + k]);
   }
 
-  /// Runs what prepares data that is new. Data is known to be the same if its memory is: holding on
-  /// to it keeps others from writing there.
   void prepare() {
-    for (size_t k = 0; k < plan_.prepare.size(); ++k) {
-      const auto& launch = std::get<LaunchStep>(plan_.prepare[k].action);
-      const auto& values = values_.launch(plan_.steps.size() + k);
-      if (!values) continue;
-      Prepared now{*values, {}};
-      for (const size_t buffer : launch.buffers)
-        if (plan_.buffers[buffer].place == Place::kInput)
-          now.sources.push_back(input_array(*request_, plan_.buffers[buffer]));
-      if (prepared_values_[k] && prepared_values_[k]->same_as(now)) continue;
-      start(launch, *values, pointers_[plan_.steps.size() + k]);
-      prepared_values_[k] = std::move(now);
-    }
+    for (size_t k = 0; k < plan_.prepare.size(); ++k) prepare(k);
+  }
+
+  /// Runs what prepares data, if that is new. Data is known to be the same if its memory is:
+  /// holding on to it keeps others from writing there.
+  void prepare(size_t k) {
+    const auto& launch = std::get<LaunchStep>(plan_.prepare[k].action);
+    const auto& values = values_.launch(plan_.steps.size() + k);
+    if (!values) return;
+    Prepared now{*values, {}};
+    for (const size_t buffer : launch.buffers)
+      if (plan_.buffers[buffer].place == Place::kInput)
+        now.sources.push_back(input_array(*request_, plan_.buffers[buffer]));
+    if (prepared_values_[k] && prepared_values_[k]->same_as(now)) return;
+    start(launch, *values, pointers_[plan_.steps.size() + k]);
+    prepared_values_[k] = std::move(now);
   }
 
   void start(const LaunchStep& launch, const LaunchValues& values,
@@ -283,8 +302,8 @@ class Compiled : public CompiledProgram {
                      graph::evaluate_shape(step.type.shape, dims_), elapsed.count()});
   }
 
-  /// What a buffer holds, as an array.
-  Array array_of(size_t buffer) const {
+  const graph::DimBindings& dims() const override { return dims_; }
+  Array array(size_t buffer) const override {
     const PlanBuffer& info = plan_.buffers[buffer];
     if (info.place == Place::kInput) return input_array(*request_, info);
     if (info.place == Place::kConstant) return info.value;
@@ -294,7 +313,7 @@ class Compiled : public CompiledProgram {
   void compute(const HostStep& host, const RunRequest& request) {
     std::vector<Array> arrays;
     for (const size_t operand : host.operands) {
-      arrays.push_back(array_of(operand));
+      arrays.push_back(array(operand));
       // The user's function may keep what it is given.
       if (host.node.op == graph::Op::kCustom && plan_.buffers[operand].place != Place::kInput) {
         const std::span<const std::byte> bytes = arrays.back().bytes();
@@ -311,7 +330,7 @@ class Compiled : public CompiledProgram {
   }
 
   void check(const CheckStep& step) const {
-    const Array positions = array_of(step.index);
+    const Array positions = array(step.index);
     const bool padded = !step.gather.operands[0].view.conditions().empty();
     const Expr last = symbolic::substitute(step.gather.operands[1].view.domain().back(), dims_);
     if (!padded && quickly_in_range(positions, *last.constant_value())) return;

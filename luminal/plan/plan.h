@@ -3,6 +3,7 @@
 // expressions of the dims: one plan serves all values of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -71,6 +72,15 @@ struct CheckStep {
   size_t index = 0;
 };
 
+/// What one kernel should compute, in primitives: what its launches are checked against.
+struct KernelDefinition {
+  graph::Graph graph;           ///< from what the kernel reads to what it stores
+  std::vector<size_t> inputs;   ///< the buffer of each input, in the order of the graph's nodes
+  std::vector<size_t> outputs;  ///< the buffer of each output
+  /// The kernel writes only a region: its result begins as a copy of this buffer, or in its place.
+  std::optional<size_t> updated = {};
+};
+
 /// One step and what is said of it.
 struct PlanStep {
   std::variant<LaunchStep, HostStep, CopyStep, CheckStep> action;
@@ -80,6 +90,8 @@ struct PlanStep {
   std::string schedule = {};  ///< of a launch: the template and its choices
   std::string text = {};      ///< of a launch: its loops, if they were kept
   double estimated_us = 0.0;  ///< what the cost model thinks
+  /// Of a launch: which definition it is part of, if they were kept.
+  std::optional<size_t> definition = {};
 };
 
 /// See above.
@@ -94,6 +106,7 @@ struct Plan {
   size_t results = 0;           ///< how many results, slots and prepared buffers there are
   size_t slots = 0;
   size_t prepared = 0;
+  std::vector<KernelDefinition> definitions = {};  ///< one per kernel, if they were kept
 };
 
 /// Every step with what was fused, for people.

@@ -1,0 +1,31 @@
+#include "luminal/search/measurement.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace luminal::search {
+namespace {
+
+constexpr std::array<std::string_view, 6> kWhys = {"compile", "resources",     "wrong result",
+                                                   "crash",   "out of bounds", "timeout"};
+
+}  // namespace
+
+std::string_view to_string(Rejected::Why why) { return kWhys[static_cast<size_t>(why)]; }
+
+std::optional<Rejected::Why> parse_why(std::string_view text) {
+  for (size_t k = 0; k < kWhys.size(); ++k)
+    if (kWhys[k] == text) return static_cast<Rejected::Why>(k);
+  return std::nullopt;
+}
+
+std::string to_string(const Measurement& measurement) {
+  if (const auto* rejected = std::get_if<Rejected>(&measurement))
+    return fmt::format("rejected ({}): {}", to_string(rejected->why), rejected->detail);
+  const auto& timing = std::get<Timing>(measurement);
+  return fmt::format("{:.2f} us +- {:.2f} ({} samples)", timing.median_us, timing.spread_us,
+                     timing.samples);
+}
+
+}  // namespace luminal::search

@@ -1,0 +1,109 @@
+// Everything that was ever measured, in one SQLite file that any number of processes may use at a
+// time. A time belongs to a kernel (by its canonical text), the values its dims had, a device, the
+// version of the code generator and a schedule. A writer that is killed loses the measurement in
+// flight and nothing else. A file that is damaged is set aside; one of another version is never
+// misread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "luminal/search/measurement.h"
+#include "luminal/search/sqlite.h"
+#include "luminal/support/hash.h"
+
+namespace luminal::search {
+
+/// What a measurement is of, but for the schedule.
+struct TuningKey {
+  support::Hash128 kernel;  ///< of the canonical text
+  std::string shapes;       ///< values of its dims, as "S0=128 S1=64"; empty: it has none
+  std::string device;       ///< what it ran on, threads included
+  std::string compiler;     ///< the version of what made the code
+  bool operator==(const TuningKey&) const = default;
+};
+
+/// One measurement.
+struct TuningRecord {
+  TuningKey key;
+  std::string schedule;
+  Measurement result;
+  int64_t measured_at = 0;  ///< seconds since 1970
+  bool operator==(const TuningRecord&) const = default;
+};
+
+/// A kernel of the database, for lists.
+struct TunedKernel {
+  support::Hash128 kernel;
+  std::string label;  ///< what people call it
+  int64_t records = 0;
+  int64_t rejected = 0;
+  double best_us = 0.0;  ///< 0: none counts
+};
+
+/// What a merge did.
+struct MergeCounts {
+  int64_t added = 0;
+  int64_t replaced = 0;
+  int64_t kept = 0;  ///< what was there is as good
+};
+
+/// Which records go. A record goes if it fits all that is set; nothing set: none does.
+struct PruneFilter {
+  std::string other_compiler_than = {};
+  std::string device = {};
+  std::optional<int64_t> measured_before = {};  ///< seconds since 1970
+  std::optional<support::Hash128> kernel = {};
+  bool operator==(const PruneFilter&) const = default;
+};
+
+/// See above. All members may be called from any thread.
+class TuningDatabase {
+ public:
+  /// Opens or makes a file. Throws UserError for files of another version, of another program or
+  /// damaged ones, DeviceError if the disk refuses.
+  explicit TuningDatabase(const std::string& path);
+  /// A database that is gone with the object.
+  static TuningDatabase in_memory() { return TuningDatabase(":memory:"); }
+  /// Opens a file, whatever it takes: a damaged one is moved to `path + ".damaged"`; if the file
+  /// cannot be used at all the database is in memory. Says so in a warning.
+  static TuningDatabase open_or_replace(const std::string& path);
+
+  const std::string& path() const { return connection_.path(); }
+
+  /// Remembers what a key stands for.
+  void add_kernel(support::Hash128 kernel, std::string_view text, std::string_view label);
+  /// The canonical text of a kernel, if it is known.
+  std::optional<std::string> kernel_text(support::Hash128 kernel) const;
+
+  /// Keeps a measurement; one of the same schedule is replaced.
+  void record(const TuningRecord& record);
+  /// What is known of a schedule.
+  std::optional<Measurement> find(const TuningKey& key, std::string_view schedule) const;
+  /// The quickest schedule that counts; of equals the first by text.
+  std::optional<TuningRecord> best(const TuningKey& key) const;
+  /// All of one key, by schedule.
+  std::vector<TuningRecord> records(const TuningKey& key) const;
+  /// All of one kernel, by device, compiler, shapes and schedule.
+  std::vector<TuningRecord> records(support::Hash128 kernel) const;
+  /// All kernels, by label.
+  std::vector<TunedKernel> kernels() const;
+
+  /// Writes everything to another file, which must not be there yet.
+  void export_to(const std::string& path) const;
+  /// Takes over what another file has. Of two measurements of one schedule the one of more samples
+  /// stays, then the newer.
+  MergeCounts merge_from(const std::string& path);
+  /// Removes records, and kernels that have none left. Gives the number of records.
+  int64_t prune(const PruneFilter& filter);
+
+ private:
+  mutable std::mutex mutex_;
+  SqliteConnection connection_;
+};
+
+}  // namespace luminal::search

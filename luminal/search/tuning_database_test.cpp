@@ -1,0 +1,288 @@
+#include "luminal/search/tuning_database.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "luminal/support/log.h"
+
+namespace luminal::search {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TuningDatabaseTest : public testing::Test {
+ protected:
+  TuningDatabaseTest()
+      : directory_(testing::TempDir() + "/luminal_tuning_" + std::to_string(::getpid()) + "_" +
+                   testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  ~TuningDatabaseTest() override { fs::remove_all(directory_); }
+
+  std::string path(const std::string& name = "tuning.db") const { return directory_ + "/" + name; }
+
+  std::string directory_;
+  std::vector<std::string> log_;
+  support::ScopedLogSink capture_{[this](support::LogLevel level, std::string_view message) {
+                                    if (level >= support::LogLevel::kWarn)
+                                      log_.emplace_back(message);
+                                  },
+                                  support::LogLevel::kInfo};
+};
+
+TuningKey key(uint64_t kernel = 7, std::string shapes = "S0=128") {
+  return {{1, kernel}, std::move(shapes), "cpu zen4 x2", "v1"};
+}
+
+TuningRecord timed(const TuningKey& key, std::string schedule, double us, int samples = 9,
+                   int64_t when = 100) {
+  return {key, std::move(schedule), Timing{us, us / 10, samples}, when};
+}
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST_F(TuningDatabaseTest, WhatIsKeptIsFoundAgainByAnotherProcess) {
+  const TuningRecord good = timed(key(), "tile 8x32", 12.5);
+  const TuningRecord bad{key(), "tile 14x32", Rejected{Rejected::Why::kCrash, "signal 11"}, 101};
+  {
+    TuningDatabase database(path());
+    database.add_kernel(key().kernel, "y = x", "copy");
+    database.record(good);
+    database.record(bad);
+  }
+  const TuningDatabase database(path());
+  EXPECT_EQ(database.find(key(), "tile 8x32"), good.result);
+  EXPECT_EQ(database.find(key(), "tile 14x32"), bad.result);
+  EXPECT_EQ(database.find(key(), "tile 6x64"), std::nullopt);
+  EXPECT_EQ(database.find(key(7, "S0=64"), "tile 8x32"), std::nullopt);
+  EXPECT_EQ(database.kernel_text(key().kernel), "y = x");
+  EXPECT_EQ(database.kernel_text({9, 9}), std::nullopt);
+  EXPECT_EQ(database.records(key()), (std::vector<TuningRecord>{bad, good}));
+}
+
+TEST_F(TuningDatabaseTest, TheBestIsTheQuickestThatCounts) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  EXPECT_EQ(database.best(key()), std::nullopt);
+  database.record({key(), "a", Rejected{Rejected::Why::kWrongResult, "off by 3"}, 1});
+  EXPECT_EQ(database.best(key()), std::nullopt);
+  database.record(timed(key(), "c", 5));
+  database.record(timed(key(), "b", 5));
+  database.record(timed(key(), "d", 6));
+  database.record(timed(key(8), "e", 1));
+  EXPECT_EQ(database.best(key())->schedule, "b");
+  database.record(timed(key(), "b", 7));  // measured again
+  EXPECT_EQ(database.best(key())->schedule, "c");
+}
+
+TEST_F(TuningDatabaseTest, ListsKernelsWithWhatIsKnownOfThem) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  database.add_kernel({1, 7}, "text", "softmax");
+  database.record(timed(key(), "a", 5));
+  database.record({key(), "b", Rejected{Rejected::Why::kTimeout, "2 s"}, 1});
+  const std::vector<TunedKernel> kernels = database.kernels();
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_EQ(kernels[0].label, "softmax");
+  EXPECT_EQ(kernels[0].records, 2);
+  EXPECT_EQ(kernels[0].rejected, 1);
+  EXPECT_EQ(kernels[0].best_us, 5);
+}
+
+TEST_F(TuningDatabaseTest, TextOfAnyKindIsKeptAsItIs) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  const std::string odd = "it's \"odd\"; DROP TABLE records; \xc3\xa9\n";
+  database.record(timed({{1, 2}, odd, odd, odd}, odd, 3));
+  ASSERT_TRUE(database.best({{1, 2}, odd, odd, odd}));
+  EXPECT_EQ(database.best({{1, 2}, odd, odd, odd})->schedule, odd);
+}
+
+TEST_F(TuningDatabaseTest, TimesThatCannotBeAreOurOwnFault) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  EXPECT_THROW(database.record(timed(key(), "a", 0)), InternalError);
+  EXPECT_THROW(database.record(timed(key(), "a", std::nan(""))), InternalError);
+  EXPECT_TRUE(database.records(key()).empty());
+}
+
+TEST_F(TuningDatabaseTest, ExportsMergeWithoutLosingTheBetterMeasurement) {
+  TuningDatabase ours(path("ours.db"));
+  ours.record(timed(key(), "few", 5, 3, 100));
+  ours.record(timed(key(), "many", 5, 30, 100));
+  ours.record({key(), "bad", Rejected{Rejected::Why::kWrongResult, "x"}, 1});
+  TuningDatabase theirs(path("theirs.db"));
+  theirs.add_kernel({1, 7}, "text", "softmax");
+  theirs.record(timed(key(), "few", 4, 9, 50));
+  theirs.record(timed(key(), "many", 4, 9, 200));
+  theirs.record(timed(key(), "bad", 1, 99, 200));
+  theirs.record(timed(key(), "new", 9));
+  theirs.export_to(path("shipped.db"));
+  EXPECT_FALSE(fs::exists(path("shipped.db-wal")));
+  const MergeCounts counts = ours.merge_from(path("shipped.db"));
+  EXPECT_EQ(counts.added, 1);
+  EXPECT_EQ(counts.replaced, 1);
+  EXPECT_EQ(counts.kept, 2);
+  EXPECT_EQ(ours.find(key(), "few"), theirs.find(key(), "few"));
+  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "many")).samples, 30);
+  EXPECT_TRUE(std::holds_alternative<Rejected>(*ours.find(key(), "bad")));
+  EXPECT_EQ(ours.kernel_text({1, 7}), "text");
+  EXPECT_EQ(ours.merge_from(path("shipped.db")).kept, 4);
+}
+
+TEST_F(TuningDatabaseTest, PrunesWhatFitsAllOfAFilterAndNothingWithoutOne) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  TuningKey old = key(8);
+  old.compiler = "v0";
+  database.add_kernel(old.kernel, "old text", "old");
+  database.record(timed(key(), "a", 5, 9, 100));
+  database.record(timed(old, "a", 5, 9, 50));
+  EXPECT_EQ(database.prune({}), 0);
+  EXPECT_EQ(database.prune({.other_compiler_than = "v1", .measured_before = 50}), 0);
+  EXPECT_EQ(database.prune({.device = "another"}), 0);
+  EXPECT_EQ(database.prune({.other_compiler_than = "v1", .measured_before = 51}), 1);
+  EXPECT_EQ(database.kernel_text(old.kernel), std::nullopt);
+  EXPECT_EQ(database.kernels().size(), 1U);
+  EXPECT_EQ(database.prune({.kernel = key().kernel}), 1);
+  EXPECT_TRUE(database.kernels().empty());
+}
+
+TEST_F(TuningDatabaseTest, RefusesFilesItMustNotRead) {
+  std::ofstream(path("text.db")) << std::string(5000, 'x');
+  EXPECT_NE(message_of([&] { TuningDatabase database(path("text.db")); }).find("is damaged"),
+            std::string::npos);
+  SqliteConnection(path("other.db")).execute("CREATE TABLE songs (name TEXT)");
+  EXPECT_NE(message_of([&] {
+              TuningDatabase database(path("other.db"));
+            }).find("belongs to another program"),
+            std::string::npos);
+  { const TuningDatabase database(path("later.db")); }
+  SqliteConnection(path("later.db")).execute("PRAGMA user_version = 99");
+  EXPECT_NE(message_of([&] { TuningDatabase database(path("later.db")); }).find("has version 99"),
+            std::string::npos);
+  TuningDatabase database(path());
+  EXPECT_NE(message_of([&] { database.merge_from(path("none.db")); }).find("there is no file"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { database.export_to(path("text.db")); }).find("is there already"),
+            std::string::npos);
+}
+
+TEST_F(TuningDatabaseTest, ADamagedFileIsSetAsideAndWorkGoesOn) {
+  std::ofstream(path()) << std::string(5000, 'x');
+  {
+    TuningDatabase database = TuningDatabase::open_or_replace(path());
+    database.record(timed(key(), "a", 5));
+  }
+  ASSERT_EQ(log_.size(), 1U);
+  EXPECT_NE(log_[0].find("was moved to"), std::string::npos);
+  EXPECT_TRUE(fs::exists(path() + ".damaged"));
+  EXPECT_TRUE(TuningDatabase(path()).best(key()));
+}
+
+TEST_F(TuningDatabaseTest, WhereNothingCanBeKeptMemoryServes) {
+  TuningDatabase database = TuningDatabase::open_or_replace("/proc/nowhere/tuning.db");
+  database.record(timed(key(), "a", 5));
+  EXPECT_TRUE(database.best(key()));
+  ASSERT_EQ(log_.size(), 1U);
+  EXPECT_NE(log_[0].find("in memory only"), std::string::npos);
+}
+
+TEST_F(TuningDatabaseTest, AFileDamagedAnywhereNeverCrashesOrInventsTimes) {
+  {
+    TuningDatabase database(path());
+    for (int k = 0; k < 200; ++k) database.record(timed(key(k), "a", 5));
+    database.export_to(path("whole.db"));
+  }
+  std::ifstream file(path("whole.db"), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), {});
+  std::mt19937 random(1);
+  for (int round = 0; round < 60; ++round) {
+    std::string bytes = whole;
+    if (round % 3 == 0) bytes.resize(random() % bytes.size());
+    for (int k = 0; k < 40 && !bytes.empty(); ++k)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    fs::remove_all(path("broken.db"));
+    std::ofstream(path("broken.db"), std::ios::binary) << bytes;
+    TuningDatabase database = TuningDatabase::open_or_replace(path("broken.db"));
+    try {
+      for (int k = 0; k < 200; ++k) database.best(key(k));
+    } catch (const SqliteError&) {
+      continue;  // damage that shows only when it is read
+    }
+  }
+}
+
+TEST_F(TuningDatabaseTest, ProcessesAndThreadsWriteAtTheSameTime) {
+  constexpr int kWriters = 4;
+  constexpr int kEach = 50;
+  { const TuningDatabase database(path()); }
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      TuningDatabase database(path());
+      for (int k = 0; k < kEach; ++k)
+        database.record(timed(key(writer), "s" + std::to_string(k), 1 + k));
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  TuningDatabase database(path());
+  std::vector<std::thread> threads;
+  for (int writer = 0; writer < 2; ++writer)
+    threads.emplace_back([&, writer] {
+      for (int k = 0; k < kEach; ++k)
+        database.record(timed(key(100 + writer), "s" + std::to_string(k), 1 + k));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  for (const uint64_t writer : {0, 1, 2, 3, 100, 101})
+    EXPECT_EQ(database.records(key(writer)).size(), size_t{kEach}) << writer;
+}
+
+TEST_F(TuningDatabaseTest, AKilledWriterLosesAtMostTheMeasurementInFlight) {
+  { const TuningDatabase database(path()); }
+  for (int round = 0; round < 5; ++round) {
+    int pipe_ends[2];
+    ASSERT_EQ(::pipe(pipe_ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      TuningDatabase database(path());
+      for (int k = 0;; ++k) {
+        database.record(timed(key(round), "s" + std::to_string(k), 1));
+        if (::write(pipe_ends[1], "x", 1) != 1) ::_exit(1);
+      }
+    }
+    ::close(pipe_ends[1]);
+    char done = 0;
+    int reported = 0;
+    while (reported < 20 && ::read(pipe_ends[0], &done, 1) == 1) ++reported;
+    ::kill(child, SIGKILL);
+    while (::read(pipe_ends[0], &done, 1) == 1) ++reported;
+    ::close(pipe_ends[0]);
+    ::waitpid(child, nullptr, 0);
+    const auto kept = static_cast<int>(TuningDatabase(path()).records(key(round)).size());
+    EXPECT_GE(kept, reported);
+    EXPECT_LE(kept, reported + 1);
+  }
+}
+
+}  // namespace
+}  // namespace luminal::search

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/compiler/buffer_plan.h"
 #include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_set.h"
@@ -45,6 +46,11 @@ kernel::CutSearchOptions search_options(const Options& options) {
   result.machine = options.machine.value_or(kernel::Machine::cpu(threads));
   result.estimate = {
       .dims = options.dims, .typical_dim = options.typical_dim, .reassociate = options.reassociate};
+  if (!options.round_each)
+    result.cost = [machine = result.machine, estimate = result.estimate](
+                      kernel::Arena& arena, const kernel::Kernel& kernel) {
+      return codegen::attention_cost(arena, kernel, machine, estimate);
+    };
   return result;
 }
 

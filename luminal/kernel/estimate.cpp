@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "luminal/kernel/contraction.h"
 #include "luminal/kernel/laws.h"
@@ -109,7 +110,8 @@ class Counter {
 
   /// How often a node on this path is evaluated.
   double evaluations(const BodyNode& node, const Path& path) {
-    const bool load = node.kind == BodyKind::kLoad;
+    // An operand of matrix units is made once for a tile, as it is loaded once.
+    const bool load = node.kind == BodyKind::kLoad || is_matrix_operand_;
     size_t used = path.size();  // loops below the deepest that it uses are hoisted out of
     if (load)
       while (used > 0 && !contains(node.free, path[used - 1].axis)) --used;
@@ -187,14 +189,19 @@ class Counter {
     if (!on_matrix_units(statement, path)) {
       const BodyId reduction = nest_.accumulators[statement.accumulator].reduction;
       const bool nested = reduction_depth(path) > arena_[reduction].exprs.size();
-      counts_.vector += steps * (nested && !nest_has_online_ ? machine_.nested_step : 1.0);
+      const bool helped = nest_has_online_ && machine_.matrix_in_online;
+      counts_.vector += steps * (nested && !helped ? machine_.nested_step : 1.0);
       visit(statement.value, path, seen);
       return;
     }
     counts_.matrix += 2.0 * steps;
     const BodyNode& product = arena_[statement.value];
     seen.insert(statement.value);
+    const bool tiled = std::exchange(tiled_, true);
+    is_matrix_operand_ = true;
     for (BodyId child : product.children) visit(child, path, seen);
+    is_matrix_operand_ = false;
+    tiled_ = tiled;
   }
 
   bool on_matrix_units(const Statement& statement, const Path& path) {
@@ -216,7 +223,7 @@ class Counter {
   }
 
   bool inside_online(const Path& path) const {
-    return nest_has_online_ && reduction_depth(path) > 0;
+    return machine_.matrix_in_online && nest_has_online_ && reduction_depth(path) > 0;
   }
 
   /// A product that lacks an output axis is no matrix product with an epilogue: what uses it would
@@ -335,6 +342,7 @@ class Counter {
   const Machine& machine_;
   const EstimateOptions& options_;
   bool tiled_ = false;
+  bool is_matrix_operand_ = false;
   bool nest_has_online_ = has_online(nest_.body);
   Counts counts_;
   std::set<BodyId> leaves_;

@@ -14,16 +14,23 @@ using symbolic::Expr;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+/// Whether a value is a bf16, perhaps cast to something wider.
+bool is_bf16(const kernel::Arena& arena, kernel::BodyId id) {
+  const kernel::BodyNode& node = arena[id];
+  if (node.dtype == DType::kBF16) return true;
+  return node.kind == kernel::BodyKind::kOp && node.op == graph::Op::kCast &&
+         is_bf16(arena, node.children[0]);
+}
+
 AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPlan& plan,
-                                  const CpuTarget& target, double queries) {
+                                  const CpuTarget& target, DType result, double queries) {
   AttentionSchedule schedule;
   schedule.lanes = target.lanes(32);
   schedule.tile_columns = 2 * schedule.lanes;
   schedule.tile_rows = target.vector_registers() == 32 ? 8 : 4;
-  // Queries and weights are rounded to bf16 only where the graph does so too.
+  // Queries are rounded to bf16 only where the graph does so too, weights where results are.
   const bool narrow = plan.keys.stored == DType::kBF16 && plan.values.stored == DType::kBF16 &&
-                      arena[plan.queries].dtype == DType::kBF16 &&
-                      arena[plan.output].dtype == DType::kBF16;
+                      is_bf16(arena, plan.queries) && result == DType::kBF16;
   schedule.dot_bf16 = narrow && target.has(runtime::CpuFeature::kAvx512bf16) &&
                       plan.keys.stride(plan.inner).is_constant(1);
   const int64_t depth = *plan.depth.axis_extent().constant_value();
@@ -173,7 +180,8 @@ std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Ke
   code->plan = *plan;
   const double queries = kernel::typical_value(
       code->queries(), {.dims = options.dims, .typical_dim = options.typical_dim});
-  code->schedule = choose_schedule(arena, *plan, target, queries);
+  code->schedule =
+      choose_schedule(arena, *plan, target, arena.tensor(kernel.roots[0].tensor).dtype, queries);
   const bool few = queries < kManyQueries && suits_few_queries(*code);
   Launcher launcher(arena, std::move(code));
   return few ? launcher.runs() : launcher.blocks();

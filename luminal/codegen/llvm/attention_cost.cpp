@@ -1,0 +1,66 @@
+#include "luminal/codegen/llvm/attention_cost.h"
+
+#include <algorithm>
+
+#include "luminal/codegen/llvm/attention_plan.h"
+
+namespace luminal::codegen {
+namespace {
+
+using kernel::Arena;
+using symbolic::Expr;
+
+/// With masks by position about half of the keys are looked at.
+constexpr double kSeenThroughMask = 0.55;
+/// Additions and the like for one score besides the exponential: the maximum, the sum, rescaling.
+constexpr double kStepsOfScore = 6;
+
+double bytes_of(const Arena& arena, kernel::NodeId tensor, const kernel::EstimateOptions& options) {
+  double bytes = graph::bits(arena.tensor(tensor).dtype) / 8.0;
+  for (const Expr& extent : arena.tensor(tensor).shape)
+    bytes *= kernel::typical_value(extent, options);
+  return bytes;
+}
+
+double time_of(const Arena& arena, const kernel::Kernel& kernel, const AttentionPlan& plan,
+               const kernel::Machine& machine, const kernel::EstimateOptions& options) {
+  const auto extent = [&](const Expr& axis) {
+    return axis.is_axis() ? kernel::typical_value(axis.axis_extent(), options) : 1.0;
+  };
+  double scores = extent(plan.query) * extent(plan.key);
+  for (const Expr& axis : plan.rows) scores *= extent(axis);
+  if (!plan.conditions.empty() && extent(plan.query) > 1) scores *= kSeenThroughMask;
+  const double products = 2 * scores * (extent(plan.inner) + extent(plan.depth));
+  const double compute =
+      products / machine.matrix_flops +
+      scores * (machine.transcendental_flops + kStepsOfScore) / machine.vector_flops;
+  double bytes = bytes_of(arena, kernel.roots[0].tensor, options);
+  std::vector<kernel::NodeId> read;
+  for (const kernel::BodyId id : arena.reachable(std::span(&kernel.roots[0].value, 1)))
+    if (arena[id].kind == kernel::BodyKind::kLoad) read.push_back(arena[id].tensor);
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (const kernel::NodeId tensor : read) bytes += bytes_of(arena, tensor, options);
+  const double memory = bytes / machine.memory_bytes;
+  return machine.launch_us + 1e6 * (std::max(compute, memory) + 0.2 * std::min(compute, memory));
+}
+
+}  // namespace
+
+std::optional<double> attention_cost(Arena& arena, const kernel::Kernel& kernel,
+                                     const kernel::Machine& machine,
+                                     const kernel::EstimateOptions& options) {
+  constexpr int kProductBelowMaximumBelowSum = 3;
+  const bool high =
+      std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const kernel::Root& root) {
+        return arena[root.value].height >= kProductBelowMaximumBelowSum;
+      });
+  if (!high || !options.reassociate) return std::nullopt;
+  if (const auto plan = match_attention(arena, kernel))
+    return time_of(arena, kernel, *plan, machine, options);
+  kernel::Machine loops = machine;
+  loops.matrix_in_online = false;
+  return kernel::estimate(arena, kernel, loops, options).microseconds;
+}
+
+}  // namespace luminal::codegen

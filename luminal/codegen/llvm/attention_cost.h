@@ -1,0 +1,18 @@
+// What the cost model is told of attention on a CPU: the template of attention is the only code in
+// which products below a softmax are as fast as others, so a kernel is priced by whether the
+// template takes it, and not by what its loops might be.
+#pragma once
+
+#include <optional>
+
+#include "luminal/kernel/estimate.h"
+
+namespace luminal::codegen {
+
+/// Microseconds of a kernel with products below two reductions: as attention if it is one, else as
+/// loops. Nothing for other kernels, which the estimate knows best.
+std::optional<double> attention_cost(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                     const kernel::Machine& machine,
+                                     const kernel::EstimateOptions& options);
+
+}  // namespace luminal::codegen

@@ -191,21 +191,24 @@ Row measure(const Case& each, Runner& runner, const Limits& limits, PeerProcess*
   return row;
 }
 
-/// Fractions of what the machine does: of the faster of reading and copying, and of products.
+/// Fractions of what the machine does: bytes of copying and of reading, and products.
 struct Fractions {
-  double bandwidth;
+  double copy;
+  double read;
   double compute;
 };
 Fractions fractions(const Case& each, const Row& row, double bytes) {
-  const double memory = std::max(Limits::kBytes / row.read, 2.0 * Limits::kBytes / row.copy);
+  const double rate = bytes / row.ours;
   const double peak = Limits::multiply_flops(each.dtype) / row.multiply;
-  return {bytes / row.ours / memory, each.flops / row.ours / peak};
+  return {rate / (2.0 * Limits::kBytes / row.copy), rate / (Limits::kBytes / row.read),
+          each.flops / row.ours / peak};
 }
 
 void print(const Case& each, const Row& row, double bytes) {
   const Fractions part = fractions(each, row, bytes);
-  std::string line = fmt::format("{:<34} {:<5} {:>10.1f} us  bytes {:>5.2f}", each.name,
-                                 graph::name(each.dtype), row.ours * 1e6, part.bandwidth);
+  std::string line =
+      fmt::format("{:<34} {:<5} {:>10.1f} us  of copy {:>5.2f}  of read {:>5.2f}", each.name,
+                  graph::name(each.dtype), row.ours * 1e6, part.copy, part.read);
   line += each.flops > 0 ? fmt::format("  products {:>5.2f}", part.compute) : std::string(16, ' ');
   for (const auto& [peer, seconds] : row.peers)
     line += fmt::format("  {} {:.2f}x", peer, seconds / row.ours);
@@ -222,9 +225,9 @@ std::string json(const std::string& suite, const Case& each, const Row& row, dou
       "{{\"suite\": \"{}\", \"case\": \"{}\", \"device\": \"cpu\", \"dtype\": \"{}\", "
       "\"ours_us\": {:.3f}, \"fast_us\": {:.3f}, \"compile_us\": {:.0f}, \"peers\": {{{}}}, "
       "\"bytes\": {:.0f}, \"flops\": {:.0f}, \"bandwidth_fraction\": {:.4f}, "
-      "\"compute_fraction\": {:.4f}}}",
+      "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}}}",
       suite, each.name, graph::name(each.dtype), row.ours * 1e6, row.ours * 1e6, row.compile * 1e6,
-      peers, bytes, each.flops, part.bandwidth, part.compute);
+      peers, bytes, each.flops, part.copy, part.read, part.compute);
 }
 
 void run(const std::string& suite, const std::vector<Case>& cases, const SuiteOptions& options) {

@@ -21,8 +21,9 @@ int64_t element_count(const Extents& extents);
 /// "[2, 3]"
 std::string to_string(const Extents& extents);
 
-/// An owned block of elements, aligned for vectors unless it was made of foreign bytes. Copies
-/// share the bytes until one of them is written to (copy on write).
+/// An owned block of elements, aligned for vectors, and to a huge page where it is large, unless it
+/// was made of foreign bytes. Copies share the bytes until one of them is written to (copy on
+/// write).
 class Array {
  public:
   Array() : Array(DType::kF32, {0}) {}

@@ -29,6 +29,18 @@ TEST(Array, StartsAsZerosOfAnyDtype) {
   }
 }
 
+TEST(Array, LargeOnesBeginAtAHugePageAndSmallOnesAtALine) {
+  const auto address = [](const Array& array) {
+    return reinterpret_cast<uintptr_t>(array.bytes().data());
+  };
+  Array large(DType::kF32, {1, (4 << 20) / 4 + 3});
+  EXPECT_EQ(address(large) % (2 << 20), 0U);
+  large.set(large.size() - 1, Scalar::of(DType::kF32, 2));
+  EXPECT_EQ(large.at(large.size() - 1).as_double(), 2);
+  EXPECT_EQ(large.at(large.size() - 2).as_double(), 0);
+  EXPECT_EQ(address(Array(DType::kF32, {1000})) % 64, 0U);
+}
+
 TEST(Array, SetAndAtAgreeForEveryDtype) {
   for (const DTypeInfo& row : kDTypes) {
     Array array(row.dtype, {5});

@@ -60,9 +60,10 @@ std::optional<std::string> listed_text(const Array& value) {
   return value.extents().empty() ? text : "[" + text + "]";
 }
 
-std::string constant_text(const Array& value) {
+std::string constant_text(const Array& value, const ConstantStore& store) {
   std::optional<std::string> listed = listed_text(value);
-  return listed ? *listed : hex_text(value);
+  if (listed) return *listed;
+  return store ? fmt::format("@{}", store(value)) : hex_text(value);
 }
 
 std::string operands_text(const Node& node) {
@@ -75,7 +76,7 @@ std::string operands_text(const Node& node) {
 }
 
 /// What follows the op's name: attributes that come first, operands, attributes with a key.
-std::string arguments_text(const Node& node) {
+std::string arguments_text(const Node& node, const ConstantStore& store) {
   std::string operands = operands_text(node);
   if (is_reduction(node.op))
     return fmt::format("{} axes={}", operands, node.attribute<ReduceAttribute>().axes);
@@ -83,7 +84,7 @@ std::string arguments_text(const Node& node) {
     case Op::kInput:
       return " " + quoted(node.attribute<InputAttribute>().name);
     case Op::kConstant:
-      return " " + constant_text(node.attribute<ConstantAttribute>().value);
+      return " " + constant_text(node.attribute<ConstantAttribute>().value, store);
     case Op::kIota:
       return " " + symbolic::to_string(node.attribute<IotaAttribute>().value);
     case Op::kScatter:
@@ -111,6 +112,11 @@ std::string name_text(const Node& node) {
   const auto* input = std::get_if<InputAttribute>(&node.attributes);
   const std::string usual = input ? input->name : "";
   return node.name == usual ? "" : " name=" + quoted(node.name);
+}
+
+std::string node_text(const Node& node, const ConstantStore& store) {
+  return fmt::format("{}[{}] = {}{}{}", node.dtype(), join_exprs(node.shape()), name(node.op),
+                     arguments_text(node, store), name_text(node));
 }
 
 struct NamedValueText {
@@ -206,17 +212,15 @@ std::string to_text(const Edge& edge, const Shape& implied_domain) {
   return text + conditions + "]";
 }
 
-std::string to_text(const Node& node) {
-  return fmt::format("{}[{}] = {}{}{}", node.dtype(), join_exprs(node.shape()), name(node.op),
-                     arguments_text(node), name_text(node));
-}
+std::string to_text(const Node& node) { return node_text(node, {}); }
 
-std::string to_text(const Graph& graph) {
+std::string to_text(const Graph& graph, const ConstantStore& store) {
   std::string text;
   for (const auto& [dim, interval] : DimCollector(graph).dims)
     text +=
         fmt::format("dim {}: [{}, {}]\n", dim, bound_text(interval.lo), bound_text(interval.hi));
-  for (NodeId id : graph.ids()) text += fmt::format("%{}: {}\n", id.value, to_text(graph.node(id)));
+  for (NodeId id : graph.ids())
+    text += fmt::format("%{}: {}\n", id.value, node_text(graph.node(id), store));
   for (const Output& output : graph.outputs())
     text += fmt::format("output {} = {}\n", quoted(output.name), free_edge_text(output.edge));
   for (const NamedDefinition& definition : graph.named()) text += named_text(definition) + "\n";

@@ -21,8 +21,10 @@
 // letters, digits and underscores; they are numbers when written by to_text.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,8 +32,12 @@
 
 namespace luminal::graph {
 
-/// The text of a graph. Custom functions are written by name.
-std::string to_text(const Graph& graph);
+/// Takes a long constant that is kept beside the text; gives the number that stands for it.
+using ConstantStore = std::function<size_t(const Array& value)>;
+
+/// The text of a graph. Custom functions are written by name, and so are long constants if there is
+/// a store for them: `constant @3`.
+std::string to_text(const Graph& graph, const ConstantStore& store = {});
 
 /// The text of an edge, its domain left out where it equals `implied_domain`: "%2[i1, i0]".
 std::string to_text(const Edge& edge, const Shape& implied_domain);
@@ -43,7 +49,8 @@ std::string to_text(const Node& node);
 using CustomFunctions = std::map<std::string, std::shared_ptr<const CustomFunction>, std::less<>>;
 
 /// Reads what to_text wrote (or a person). Throws UserError with line, column and what was
-/// expected, whatever the text is.
-Graph parse_text(std::string_view text, const CustomFunctions& functions = {});
+/// expected, whatever the text is. `constants` are those that a store took, by their numbers.
+Graph parse_text(std::string_view text, const CustomFunctions& functions = {},
+                 std::span<const Array> constants = {});
 
 }  // namespace luminal::graph

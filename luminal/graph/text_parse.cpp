@@ -27,8 +27,8 @@ std::optional<size_t> axis_number(std::string_view name) {
 /// Reads one text, line by line, into a graph.
 class Parser {
  public:
-  Parser(std::string_view text, const CustomFunctions& functions)
-      : cursor_(text), functions_(functions) {}
+  Parser(std::string_view text, const CustomFunctions& functions, std::span<const Array> constants)
+      : cursor_(text), functions_(functions), constants_(constants) {}
 
   /// Reads the text; verifies the graph after every line if asked to, so that the error names it.
   Graph run(bool verify_each_line) {
@@ -240,7 +240,20 @@ class Parser {
       std::vector<std::byte> bytes = hex_bytes();
       return at(begin, [&] { return Array(type.dtype, extents, std::move(bytes)); });
     }
+    if (cursor_.take("@")) return stored(type.dtype, extents, begin);
     return listed(type.dtype, extents, begin);
+  }
+
+  Array stored(DType dtype, const Extents& extents, size_t begin) {
+    const int64_t number = cursor_.integer("the number of a constant");
+    if (number < 0 || number >= static_cast<int64_t>(constants_.size()))
+      cursor_.fail_at(begin, fmt::format("there is no constant @{}; {} are given to parse_text",
+                                         number, constants_.size()));
+    const Array& value = constants_[static_cast<size_t>(number)];
+    if (value.dtype() != dtype || value.extents() != extents)
+      cursor_.fail_at(begin, fmt::format("the constant @{} is {}{}", number, value.dtype(),
+                                         graph::to_string(value.extents())));
+    return value;
   }
 
   Array listed(DType dtype, const Extents& extents, size_t begin) {
@@ -455,6 +468,7 @@ class Parser {
 
   TextCursor cursor_;
   const CustomFunctions& functions_;
+  std::span<const Array> constants_;
   Graph graph_;
   std::map<std::string, NodeId, std::less<>> labels_;
   std::map<std::string, Expr, std::less<>> dims_;
@@ -462,11 +476,12 @@ class Parser {
 
 }  // namespace
 
-Graph parse_text(std::string_view text, const CustomFunctions& functions) {
-  Graph graph = Parser(text, functions).run(false);
+Graph parse_text(std::string_view text, const CustomFunctions& functions,
+                 std::span<const Array> constants) {
+  Graph graph = Parser(text, functions, constants).run(false);
   // Nodes are checked as they are added, but not whether a view reads past the end of its source.
   // Only a graph that is broken pays for finding the line.
-  if (!problems(graph).empty()) return Parser(text, functions).run(true);
+  if (!problems(graph).empty()) return Parser(text, functions, constants).run(true);
   return graph;
 }
 

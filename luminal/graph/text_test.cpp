@@ -210,6 +210,33 @@ TEST(TextErrors, WhatTheOpRefusesIsSaidWithItsPlace) {
       << error;
 }
 
+TEST(Text, LongConstantsMayBeKeptBesideTheText) {
+  Graph g;
+  Array value(DType::kF32, {17});
+  value.set(3, Scalar::of(DType::kF32, 0.5));
+  g.add_constant(value);
+  g.add_constant(Array(DType::kF32, {2}));
+  std::vector<Array> kept;
+  const std::string text = to_text(g, [&](const Array& constant) {
+    kept.push_back(constant);
+    return kept.size() - 1;
+  });
+  EXPECT_EQ(text, "%0: f32[17] = constant @0\n%1: f32[2] = constant [0, 0]\n");
+  EXPECT_TRUE(identical(parse_text(text, {}, kept), g));
+}
+
+TEST(TextErrors, ConstantsBesideTheTextMustBeThereAndFit) {
+  EXPECT_NE(error_of("%0: f32[17] = constant @0").find("there is no constant @0; 0 are given"),
+            std::string::npos);
+  const std::vector<Array> kept{Array(DType::kF32, {3})};
+  try {
+    parse_text("%0: f32[17] = constant @0", {}, kept);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("the constant @0 is f32[3]"), std::string::npos);
+  }
+}
+
 TEST(TextErrors, ConstantsMustHaveTheRightNumberOfValues) {
   EXPECT_EQ(error_of("%0: f32[3] = constant [1, 2]"),
             "parse_text: line 1, column 23: expected 3 values, found 2");

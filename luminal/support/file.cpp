@@ -1,6 +1,7 @@
 #include "luminal/support/file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "luminal/support/error.h"
+#include "luminal/support/mapped_file.h"
 
 namespace luminal::support {
 namespace {
@@ -94,8 +96,9 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  void write(std::string_view contents) {
-    if (const int code = write_all(file_, contents)) fail("write_file", "write", path_, code);
+  void write(std::span<const std::string_view> parts) {
+    for (const std::string_view part : parts)
+      if (const int code = write_all(file_, part)) fail("write_file", "write", path_, code);
     // Before the rename: otherwise a power loss may leave the new name on an empty file.
     if (::fsync(file_.get()) != 0 && errno != EINVAL) fail("write_file", "fsync", path_, errno);
     if (const int code = file_.close()) fail("write_file", "close", path_, code);
@@ -151,10 +154,31 @@ std::optional<std::string> read_file_if_exists(const std::string& path) {
 }
 
 void write_file_atomic(const std::string& path, std::string_view contents) {
+  write_file_atomic(path, std::span(&contents, 1));
+}
+
+void write_file_atomic(const std::string& path, std::span<const std::string_view> parts) {
   TemporaryFile temporary(path);
-  temporary.write(contents);
+  temporary.write(parts);
   temporary.rename_to(path);
   sync_directory_of(path);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) fail("read_file", "open", path, errno);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) fail("read_file", "fstat", path, errno);
+  if (S_ISDIR(status.st_mode)) fail("read_file", "open", path, EISDIR);
+  const auto size = static_cast<size_t>(status.st_size);
+  if (size == 0) return std::make_shared<MappedFile>(nullptr, 0);
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED) fail("read_file", "mmap", path, errno);
+  return std::make_shared<MappedFile>(static_cast<std::byte*>(data), size);
+}
+
+MappedFile::~MappedFile() {
+  if (size_ > 0) ::munmap(data_, size_);
 }
 
 void create_directories(const std::string& path) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,8 @@ std::optional<std::string> read_file_if_exists(const std::string& path);
 /// killed or the machine loses power. The directory must exist. Writers at the same time do not
 /// disturb each other; the last one wins.
 void write_file_atomic(const std::string& path, std::string_view contents);
+/// The same for contents in several parts, one after the other.
+void write_file_atomic(const std::string& path, std::span<const std::string_view> parts);
 
 /// Makes a directory and those above it, as far as they are missing.
 void create_directories(const std::string& path);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "luminal/support/error.h"
+#include "luminal/support/mapped_file.h"
 
 namespace luminal::support {
 namespace {
@@ -51,6 +52,28 @@ TEST_F(File, WhatIsWrittenIsRead) {
     EXPECT_EQ(read_file(path("f")), contents);
     EXPECT_EQ(file_count(), 1u) << "no temporary file is left";
   }
+}
+
+TEST_F(File, PartsAreWrittenOneAfterTheOther) {
+  const std::vector<std::string_view> parts{"one", "", "two"};
+  write_file_atomic(path("f"), parts);
+  EXPECT_EQ(read_file(path("f")), "onetwo");
+}
+
+TEST_F(File, MappedBytesAreTheFilesAndWritingThemChangesNoFile) {
+  write_file_atomic(path("f"), "text");
+  const auto mapped = MappedFile::open(path("f"));
+  ASSERT_EQ(mapped->bytes().size(), 4u);
+  EXPECT_EQ(mapped->bytes()[1], std::byte{'e'});
+  mapped->bytes()[1] = std::byte{'o'};
+  EXPECT_EQ(read_file(path("f")), "text");
+  write_file_atomic(path("f"), "");
+  EXPECT_EQ(mapped->bytes()[3], std::byte{'t'}) << "a file that is replaced stays mapped";
+  EXPECT_EQ(MappedFile::open(path("f"))->bytes().size(), 0u);
+  EXPECT_NE(message_of<UserError>([&] { MappedFile::open(path("none")); }).find(path("none")),
+            std::string::npos);
+  EXPECT_NE(message_of<UserError>([&] { MappedFile::open(directory_); }).find(directory_),
+            std::string::npos);
 }
 
 TEST_F(File, ReadsFilesThatDoNotKnowTheirSize) {

@@ -10,16 +10,24 @@
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/listing.h"
 #include "luminal/graph/npy.h"
+#include "luminal/plan/plan_file.h"
 #include "luminal/support/error.h"
 
 namespace luminal {
 namespace {
 
-/// A copy of the user's graph with every wanted value as an output.
+/// A copy of the user's graph with every wanted value as an output, called as its node is if that
+/// tells it from the others.
 graph::Graph with_outputs(const graph::Graph& source, const std::vector<graph::Edge>& wanted) {
   graph::Graph result = source;
-  for (size_t k = 0; k < wanted.size(); ++k)
-    result.add_output(fmt::format("result{}", k), wanted[k]);
+  std::map<std::string, int> uses;
+  for (const graph::Edge& edge : wanted) ++uses[source.node(edge.node).name];
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    const std::string& name = source.node(wanted[k].node).name;
+    const std::string number = fmt::format("result{}", k);
+    const bool clear = !name.empty() && uses[name] == 1 && !name.starts_with("result");
+    result.add_output(clear ? name : number, wanted[k]);
+  }
   return result;
 }
 
@@ -84,6 +92,17 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
   program_ = options.backend == Backend::kInterpreter
                  ? graph::make_interpreter(std::move(lowered))
                  : compiler::make_compiled(std::move(lowered), options.compiler);
+}
+
+Executable::Executable(std::unique_ptr<graph::Program> program)
+    : state_(std::make_shared<GraphState>()), program_(std::move(program)) {
+  state_->graph = program_->graph();
+  for (const graph::Output& output : ir().outputs())
+    results_.push_back({output.edge, std::nullopt});
+  for (const graph::Node& node : ir().nodes())
+    if (node.op == graph::Op::kInput) inputs_[node.attribute<graph::InputAttribute>().name];
+  nodes_as_written_ = ir().size();
+  needed_inputs_ = needed_inputs(ir(), ir());
 }
 
 Executable::InputSlot& Executable::slot(std::string_view operation, std::string_view name) {
@@ -244,6 +263,34 @@ const Array& Executable::value_of(std::string_view operation, const Tensor& tens
 
 Array Executable::get(const Tensor& tensor) const { return value_of("get", tensor); }
 
+Array Executable::get(size_t output) const { return value_of("get", this->output(output)); }
+Array Executable::get(std::string_view output) const {
+  return value_of("get", this->output(output));
+}
+
+Tensor Executable::input(std::string_view name) const {
+  const_cast<Executable*>(this)->slot("input", name);  // looks it up
+  return {state_, state_->graph.whole(*state_->graph.find_input(name))};
+}
+
+Tensor Executable::output(size_t number) const {
+  if (number >= results_.size())
+    throw UserError("output", "there is no output {}; there are {}", number, results_.size());
+  return {state_, results_[number].edge};
+}
+
+size_t Executable::output_number(std::string_view name) const {
+  std::vector<std::string> names;
+  for (size_t k = 0; k < results_.size(); ++k) {
+    names.push_back("'" + ir().outputs()[k].name + "'");
+    if (ir().outputs()[k].name == name) return k;
+  }
+  throw UserError("output", "there is no output '{}'; outputs are {}", name,
+                  fmt::join(names, ", "));
+}
+
+Tensor Executable::output(std::string_view name) const { return output(output_number(name)); }
+
 void Executable::save(const Tensor& tensor, const std::string& path) const {
   graph::save_npy(path, value_of("save", tensor));
 }
@@ -293,6 +340,17 @@ std::string Executable::explain() const {
 Executable compile(const Graph& graph, const std::vector<Tensor>& outputs,
                    const CompileOptions& options) {
   return {graph, outputs, options};
+}
+
+void Executable::save(const std::string& path) const {
+  const auto* compiled = dynamic_cast<const plan::CompiledProgram*>(program_.get());
+  if (compiled == nullptr)
+    throw UserError("save", "the interpreter has no plan to save; compile for Backend::kCpu");
+  plan::save_plan(compiled->plan(), path);
+}
+
+Executable load(const std::string& path, const LoadOptions& options) {
+  return Executable(plan::load_plan(plan::load_plan_file(path), options.threads));
 }
 
 void transfer(const Executable& source, const Tensor& from, Executable& target, const Tensor& to) {

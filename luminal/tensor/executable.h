@@ -40,6 +40,12 @@ struct CompileOptions {
   bool verify = false;
 };
 
+/// How to load a plan.
+struct LoadOptions {
+  /// Threads that a launch may use; 0: all of the process's team.
+  int threads = 0;
+};
+
 /// How to run.
 struct RunOptions {
   /// Print every step with its shape and time.
@@ -94,6 +100,13 @@ class Executable {
   /// The value of a named dim. Without it, dims are taken from the data.
   void set_dim(const std::string& name, int64_t value);
 
+  /// The tensors of an executable by name and number: what load() gives has no others. Outputs come
+  /// in the order of compile(), kept values after them, and an output is called as its tensor is.
+  Tensor input(std::string_view name) const;
+  Tensor output(size_t number) const;
+  Tensor output(std::string_view name) const;
+  size_t output_count() const { return results_.size(); }
+
   /// Computes all outputs and kept values. Missing inputs are a UserError that names them.
   void run(const RunOptions& options = {});
 
@@ -111,6 +124,9 @@ class Executable {
       return get(tensor).template to_vector<T>();
     }
   }
+  /// The same for an output by its number or name.
+  Array get(size_t output) const;
+  Array get(std::string_view output) const;
   /// Writes a result to a .npy file.
   void save(const Tensor& tensor, const std::string& path) const;
   /// Takes the value out: it is no longer here afterwards. Of a list all are taken or none.
@@ -124,12 +140,22 @@ class Executable {
   /// buffering).
   void swap(const Tensor& a, const Tensor& b);
 
+  /// Writes what runs to a file that load() makes executable again, in any process and without
+  /// compiling. Data that was set is not part of it. UserError if the interpreter runs this, if a
+  /// function of the user's own is called, or if the path cannot be used.
+  void save(const std::string& path) const;
+
   /// The graph that runs, after passes.
   const graph::Graph& ir() const { return program_->graph(); }
   /// What runs, in words: each step with its shape, and the named ops it belongs to.
   std::string explain() const;
 
  private:
+  friend Executable load(const std::string& path, const LoadOptions& options);
+
+  /// A program as it is; its graph is the only one there is.
+  explicit Executable(std::unique_ptr<graph::Program> program);
+
   /// An input's data, or what will load it.
   struct InputSlot {
     std::optional<Array> value;
@@ -159,6 +185,7 @@ class Executable {
   std::optional<Array>& find_value(std::string_view operation, const Tensor& tensor);
   /// The value itself; throws UserError if there is none now.
   const Array& value_of(std::string_view operation, const Tensor& tensor) const;
+  size_t output_number(std::string_view name) const;
   void load_inputs();
   graph::DimValues shape_flat_inputs();
 
@@ -185,6 +212,10 @@ constexpr DType Executable::dtype_for() {
 /// (print, diff).
 Executable compile(const Graph& graph, const std::vector<Tensor>& outputs,
                    const CompileOptions& options = {});
+
+/// What Executable::save() wrote, ready to run. UserError naming the file if it is no plan, is
+/// damaged, was written by another version, or needs what this processor lacks.
+Executable load(const std::string& path, const LoadOptions& options = {});
 
 /// Brings a value to another graph's input: the data of `from` in `source` becomes that of `to` in
 /// `target`.

@@ -111,6 +111,21 @@ Value* AttentionBlocks::operand_place(const kernel::PlainOperand& operand, Value
   Value* position = body_.index(position_of(node.exprs, code_.arena->tensor(operand.tensor).shape));
   return builder_.offset(body_.buffer(operand.tensor), scaled(position, bytes_of(operand)));
 }
+
+Value* AttentionBlocks::operand_value(const AttentionOperand& operand, Value* key,
+                                      const Expr& other, Value* first, int lanes, bool whole) {
+  const BodyCode::Scope scope(body_);
+  Value* extent = body_.index(other.axis_extent());
+  Value* mask = whole ? nullptr : builder_.lanes_below(ir_.CreateSub(extent, first), lanes);
+  body_.gather_up();
+  body_.set_axis(plan_.key, key);
+  body_.spread(other, first, lanes, mask);
+  Value* value = body_.elements().cast((*code_.arena)[operand.value].dtype, graph::DType::kF32,
+                                       body_.wide_value(operand.value));
+  if (mask == nullptr) return value;
+  return ir_.CreateSelect(mask, value, llvm::Constant::getNullValue(value->getType()));
+}
+
 int64_t AttentionBlocks::bytes_of(const kernel::PlainOperand& operand) {
   return graph::bits(operand.stored) / 8;
 }

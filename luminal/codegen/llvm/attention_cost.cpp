@@ -1,6 +1,8 @@
 #include "luminal/codegen/llvm/attention_cost.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "luminal/codegen/llvm/attention_plan.h"
 
@@ -14,12 +16,22 @@ using symbolic::Expr;
 constexpr double kSeenThroughMask = 0.55;
 /// Additions and the like for one score besides the exponential: the maximum, the sum, rescaling.
 constexpr double kStepsOfScore = 6;
+/// Queries that meet a block of keys together.
+constexpr double kQueryBlock = 64;
 
 double bytes_of(const Arena& arena, kernel::NodeId tensor, const kernel::EstimateOptions& options) {
   double bytes = graph::bits(arena.tensor(tensor).dtype) / 8.0;
   for (const Expr& extent : arena.tensor(tensor).shape)
     bytes *= kernel::typical_value(extent, options);
   return bytes;
+}
+
+/// Additions and the like of computing one element of a body.
+double steps_of(const Arena& arena, kernel::BodyId value) {
+  double steps = 0;
+  for (const kernel::BodyId id : arena.reachable(std::span(&value, 1)))
+    if (arena[id].kind != kernel::BodyKind::kConstant) steps += 1;
+  return steps;
 }
 
 double time_of(const Arena& arena, const kernel::Kernel& kernel, const AttentionPlan& plan,
@@ -31,9 +43,13 @@ double time_of(const Arena& arena, const kernel::Kernel& kernel, const Attention
   for (const Expr& axis : plan.rows) scores *= extent(axis);
   if (!plan.conditions.empty() && extent(plan.query) > 1) scores *= kSeenThroughMask;
   const double products = 2 * scores * (extent(plan.inner) + extent(plan.depth));
-  const double compute =
-      products / machine.matrix_flops +
-      scores * (machine.transcendental_flops + kStepsOfScore) / machine.vector_flops;
+  // Operands that are not read in place are computed for every block of queries.
+  double steps = scores * (machine.transcendental_flops + kStepsOfScore);
+  const double pairs = scores / extent(plan.query) * std::ceil(extent(plan.query) / kQueryBlock);
+  for (const auto& [operand, other] :
+       {std::pair(&plan.keys, plan.inner), std::pair(&plan.values, plan.depth)})
+    if (operand->pieces.empty()) steps += pairs * extent(other) * steps_of(arena, operand->value);
+  const double compute = products / machine.matrix_flops + steps / machine.vector_flops;
   double bytes = bytes_of(arena, kernel.roots[0].tensor, options);
   std::vector<kernel::NodeId> read;
   for (const kernel::BodyId id : arena.reachable(std::span(&kernel.roots[0].value, 1)))

@@ -16,9 +16,6 @@ using graph::DType;
 using llvm::Value;
 using symbolic::Expr;
 
-/// Keys whose scores are found before any weight is.
-constexpr int64_t kKeysAtOnce = 64;
-
 class DecodeEmitter : AttentionBlocks {
  public:
   DecodeEmitter(VectorBuilder& builder, const AttentionCode& code)
@@ -27,17 +24,21 @@ class DecodeEmitter : AttentionBlocks {
   void emit_runs() {
     const EntryArguments entry = begin("attend");
     scratch_ = entry.scratch;
-    partial_ = builder_.buffer(entry, static_cast<int>(code_.tensors.size()));
+    if (!is_whole()) partial_ = builder_.buffer(entry, static_cast<int>(code_.tensors.size()));
     Value* runs = body_.index(code_.key_runs());
     builder_.loop(entry.begin, entry.end, number(1), [&](Value* item) {
       const BodyCode::Scope scope(body_);
       body_.set_axes(plan_.rows, ir_.CreateSDiv(item, runs));
       first_query_ = number(0);
       query_count_ = body_.index(code_.queries());
-      Value* first = scaled(ir_.CreateSRem(item, runs), schedule_.key_run);
-      const auto [allowed, end] = key_range();
-      Value* from = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, allowed);
-      Value* to = least(ir_.CreateAdd(first, number(schedule_.key_run)), end);
+      auto [from, to] = key_range();
+      if (!is_whole()) {
+        Value* first = scaled(ir_.CreateSRem(item, runs), schedule_.key_run);
+        from = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, from);
+        to = least(ir_.CreateAdd(first, number(schedule_.key_run)), to);
+      }
+      keys_ = rows_of(plan_.keys, plan_.inner);
+      values_ = rows_of(plan_.values, plan_.depth);
       builder_.loop(number(0), query_count_, number(schedule_.query_group), [&](Value* query) {
         const BodyCode::Scope inside(body_);
         queries_.clear();
@@ -69,6 +70,60 @@ class DecodeEmitter : AttentionBlocks {
   }
 
  private:
+  /// An item has all keys of its queries.
+  bool is_whole() const { return schedule_.key_run == 0; }
+
+  /// Where the loads of an operand lie for key 0, and bytes from key to key.
+  struct Rows {
+    const AttentionOperand* operand = nullptr;
+    Expr other;
+    Carried first, strides;
+  };
+  Rows rows_of(const AttentionOperand& operand, const Expr& other) {
+    Rows rows{&operand, other, {}, {}};
+    for (const AttentionPiece& piece : operand.pieces) {
+      rows.first.push_back(operand_place(piece.load, number(0), other));
+      rows.strides.push_back(stride_of(piece.load, plan_.key));
+    }
+    return rows;
+  }
+
+  /// The place of a key in the piece that holds for it.
+  Value* place_of(const Rows& rows, Value* key) {
+    const std::vector<AttentionPiece>& pieces = rows.operand->pieces;
+    body_.gather_up();
+    body_.set_axis(plan_.key, key);
+    Value* result = nullptr;
+    for (size_t i = pieces.size(); i-- > 0;) {
+      Value* place = builder_.offset(rows.first[i], ir_.CreateMul(key, rows.strides[i]));
+      for (const Expr& test : pieces[i].tests)
+        place = ir_.CreateSelect(ir_.CreateICmpNE(body_.index(test), number(0)), place, result);
+      result = place;
+    }
+    return result;
+  }
+
+  /// A vector of an operand: as f32, or pairs of bf16. `place` is that of the key, if it is loads.
+  Value* vector_of(const Rows& rows, Value* key, Value* place, Value* first, int lanes,
+                   bool pairs) {
+    const int64_t extent = *rows.other.axis_extent().constant_value();
+    const bool whole = extent % lanes == 0;
+    if (rows.operand->pieces.empty()) {
+      Value* value = operand_value(*rows.operand, key, rows.other, first, lanes, whole);
+      if (!pairs) return value;
+      return ir_.CreateBitCast(body_.elements().narrow(DType::kBF16, value), bf16s(lanes));
+    }
+    Value* mask =
+        whole ? nullptr : builder_.lanes_below(ir_.CreateSub(number(extent), first), lanes);
+    if (pairs)
+      return builder_.load(bf16s(lanes), builder_.offset(place, scaled(first, 2)),
+                           {.align = 2, .mask = mask});
+    const DType stored = rows.operand->pieces[0].load.stored;
+    return body_.elements().cast(
+        stored, DType::kF32, body_.elements().load(stored, place, first, lanes, {.mask = mask}));
+  }
+  llvm::Type* bf16s(int lanes) { return VectorBuilder::vector(ir_.getBFloatTy(), lanes); }
+
   /// Sums of one run and query: the results, then the maximum and the total.
   Value* partial_of(Value* item, Value* query) {
     Value* number_of = ir_.CreateAdd(ir_.CreateMul(item, query_count_), query);
@@ -79,10 +134,10 @@ class DecodeEmitter : AttentionBlocks {
   }
 
   // A thread's scratch: queries, products not yet summed over the lanes, scores, results.
-  int64_t query_bytes() const { return code_.inner() * 4; }
+  int64_t query_bytes() const { return code_.padded_inner() * 4; }
   int64_t product_bytes() const { return int64_t{lanes_} * lanes_ * 4; }
-  int64_t score_bytes() const { return kKeysAtOnce * 4; }
-  int64_t result_bytes() const { return code_.depth() * 4; }
+  int64_t score_bytes() const { return int64_t{kKeysAtOnce} * 4; }
+  int64_t result_bytes() const { return code_.padded_depth() * 4; }
   Value* part(int64_t before, int64_t bytes, size_t query) {
     return builder_.offset(scratch_,
                            schedule_.query_group * before + static_cast<int64_t>(query) * bytes);
@@ -128,14 +183,21 @@ class DecodeEmitter : AttentionBlocks {
           return next;
         });
     for (size_t i = 0; i < queries; ++i) {
+      Value* total = builder_.horizontal_sum(state[2 * i + 1]);
+      if (is_whole()) {
+        const BodyCode::Scope scope(body_);
+        store_results(queries_[i], state[2 * i], total, [&](Value* column) {
+          return builder_.load(floats(), builder_.offset(result_part(i), scaled(column, 4)));
+        });
+        continue;
+      }
       Value* partial = partial_of(item, queries_[i]);
       for_each_depth([&](Value* at) {
         builder_.store(builder_.load(floats(), builder_.offset(result_part(i), at)),
                        builder_.offset(partial, at));
       });
       builder_.store(state[2 * i], builder_.offset(partial, result_bytes()));
-      builder_.store(builder_.horizontal_sum(state[2 * i + 1]),
-                     builder_.offset(partial, result_bytes() + 4));
+      builder_.store(total, builder_.offset(partial, result_bytes() + 4));
     }
   }
 
@@ -152,9 +214,7 @@ class DecodeEmitter : AttentionBlocks {
   }
 
   int elements_of_vector() const { return schedule_.dot_bf16 ? 2 * lanes_ : lanes_; }
-  llvm::Type* query_vector() {
-    return schedule_.dot_bf16 ? VectorBuilder::vector(ir_.getBFloatTy(), 2 * lanes_) : floats();
-  }
+  llvm::Type* query_vector() { return schedule_.dot_bf16 ? bf16s(2 * lanes_) : floats(); }
 
   /// A query along the inner axis: f32, or pairs of bf16.
   void store_query(size_t query) {
@@ -162,9 +222,13 @@ class DecodeEmitter : AttentionBlocks {
     const int elements = elements_of_vector();
     builder_.loop(number(0), number(code_.inner()), number(elements), [&](Value* first) {
       const BodyCode::Scope scope(body_);
-      body_.spread(plan_.inner, first, elements, nullptr);
+      const bool whole = code_.inner() % elements == 0;
+      Value* mask = builder_.lanes_below(ir_.CreateSub(number(code_.inner()), first), elements);
+      body_.spread(plan_.inner, first, elements, whole ? nullptr : mask);
       Value* value = body_.elements().cast((*code_.arena)[plan_.queries].dtype, DType::kF32,
                                            body_.wide_value(plan_.queries));
+      if (!whole)
+        value = ir_.CreateSelect(mask, value, llvm::Constant::getNullValue(value->getType()));
       if (schedule_.dot_bf16) value = body_.elements().narrow(DType::kBF16, value);
       builder_.store(value,
                      builder_.offset(query_part(query), scaled(first, schedule_.dot_bf16 ? 2 : 4)));
@@ -176,19 +240,15 @@ class DecodeEmitter : AttentionBlocks {
   Carried products(llvm::ArrayRef<Value*> keys) {
     const Carried zeros(keys.size() * queries_.size(), constant(0));
     const int elements = elements_of_vector();
+    Carried places;
+    for (Value* key : keys) places.push_back(place_of(keys_, key));
     return builder_.loop(
         number(0), number(code_.inner()), number(elements), zeros,
         [&](Value* first, llvm::ArrayRef<Value*> now) {
           Carried vectors;
-          for (Value* key : keys) {
-            if (schedule_.dot_bf16) {
-              vectors.push_back(builder_.load(
-                  query_vector(), builder_.offset(key, scaled(first, 2)), {.align = 2}));
-              continue;
-            }
-            Value* loaded = body_.elements().load(plan_.keys.stored, key, first, elements);
-            vectors.push_back(body_.elements().cast(plan_.keys.stored, DType::kF32, loaded));
-          }
+          for (size_t k = 0; k < keys.size(); ++k)
+            vectors.push_back(
+                vector_of(keys_, keys[k], places[k], first, elements, schedule_.dot_bf16));
           Carried next;
           for (size_t i = 0; i < queries_.size(); ++i) {
             Value* at = builder_.offset(query_part(i), scaled(first, schedule_.dot_bf16 ? 2 : 4));
@@ -235,9 +295,7 @@ class DecodeEmitter : AttentionBlocks {
 
   /// Scores of a block of keys to scratch, -inf beyond the end; gives the largest so far.
   Carried scores(Value* key, Value* count, const Carried& before) {
-    Value* keys = operand_place(plan_.keys, key, plan_.inner);
-    Value* stride = stride_of(plan_.keys, plan_.key);
-    Value* last = ir_.CreateSub(count, number(1));
+    Value* last = ir_.CreateSub(ir_.CreateAdd(key, count), number(1));
     const int64_t vector = int64_t{lanes_} * 4;
     Carried most;
     for (Value* max : before) most.push_back(builder_.splat(max, lanes_));
@@ -247,17 +305,16 @@ class DecodeEmitter : AttentionBlocks {
           // As many sums at once as keep the units busy.
           const int keys_of_tile = std::max(1, lanes_ / schedule_.query_group);
           builder_.loop(number(0), number(lanes_), number(keys_of_tile), [&](Value* row) {
-            Carried places;
+            Carried keys;
             for (int k = 0; k < keys_of_tile; ++k) {
               // Beyond the end the last key is read again.
               Value* number_of = ir_.CreateAdd(ir_.CreateAdd(first, row), number(k));
-              places.push_back(
-                  builder_.offset(keys, ir_.CreateMul(least(number_of, last), stride)));
+              keys.push_back(least(ir_.CreateAdd(key, number_of), last));
             }
-            const Carried sums = products(places);
+            const Carried sums = products(keys);
             for (size_t i = 0; i < queries_.size(); ++i)
               for (int k = 0; k < keys_of_tile; ++k)
-                builder_.store(sums[i * places.size() + static_cast<size_t>(k)],
+                builder_.store(sums[i * keys.size() + static_cast<size_t>(k)],
                                builder_.offset(product_part(i),
                                                scaled(ir_.CreateAdd(row, number(k)), vector)));
           });
@@ -298,10 +355,9 @@ class DecodeEmitter : AttentionBlocks {
 
   /// Results of all queries += weights times values, some vectors of the depth at a time.
   void add_values(Value* key, Value* count) {
-    Value* values = operand_place(plan_.values, key, plan_.depth);
-    Value* stride = stride_of(plan_.values, plan_.key);
+    const int64_t all = (code_.depth() + lanes_ - 1) / lanes_;
     int64_t vectors = 4;
-    while (code_.depth() % (vectors * lanes_) != 0) vectors /= 2;
+    while (all % vectors != 0) vectors /= 2;
     const int64_t columns = vectors * lanes_;
     builder_.loop(number(0), number(code_.depth()), number(columns), [&](Value* column) {
       Carried places;
@@ -314,13 +370,12 @@ class DecodeEmitter : AttentionBlocks {
         }
       results = builder_.loop(
           number(0), count, number(1), results, [&](Value* row, llvm::ArrayRef<Value*> now) {
-            Value* at = builder_.offset(values, ir_.CreateMul(row, stride));
+            Value* number_of = ir_.CreateAdd(key, row);
+            Value* at = place_of(values_, number_of);
             Carried loaded;
-            for (int64_t v = 0; v < vectors; ++v) {
-              Value* value = body_.elements().load(
-                  plan_.values.stored, at, ir_.CreateAdd(column, number(v * lanes_)), lanes_);
-              loaded.push_back(body_.elements().cast(plan_.values.stored, DType::kF32, value));
-            }
+            for (int64_t v = 0; v < vectors; ++v)
+              loaded.push_back(vector_of(values_, number_of, at,
+                                         ir_.CreateAdd(column, number(v * lanes_)), lanes_, false));
             Carried next;
             for (size_t i = 0; i < queries_.size(); ++i) {
               Value* weight =
@@ -337,7 +392,7 @@ class DecodeEmitter : AttentionBlocks {
   /// All runs of one query: sums relative to the largest of their maxima.
   void merge(Value* query, Value* first_item, Value* runs) {
     llvm::Type* f32 = builder_.f32();
-    const int64_t max_at = code_.depth() * 4;
+    const int64_t max_at = result_bytes();
     const auto partial = [&](Value* run) {
       return partial_of(ir_.CreateAdd(first_item, run), query);
     };
@@ -372,6 +427,7 @@ class DecodeEmitter : AttentionBlocks {
   Value* scratch_ = nullptr;
   Value* partial_ = nullptr;
   Carried queries_;  // those that are worked on
+  Rows keys_, values_;
 };
 
 }  // namespace

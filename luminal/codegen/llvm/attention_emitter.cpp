@@ -41,7 +41,7 @@ class AttentionEmitter : AttentionBlocks {
 
   void emit_tiles() {
     GemmSpec scores;
-    scores.a = schedule_.dot_bf16 ? DType::kBF16 : plan_.keys.stored;
+    scores.a = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
     scores.b = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
     scores.mode = schedule_.dot_bf16 ? GemmMode::kDotBf16 : GemmMode::kFma;
     scores.b_source = GemmB::kPrepacked;
@@ -67,6 +67,7 @@ class AttentionEmitter : AttentionBlocks {
     builder_.loop(keys.first, keys.second, number(schedule_.key_block), [&](Value* key) {
       const BodyCode::Scope scope(body_);
       Value* count = least(number(schedule_.key_block), ir_.CreateSub(keys.second, key));
+      if (schedule_.pack_keys) pack_keys(key, count);
       multiply_keys(key, count);
       weigh(key, count);
       rescale();
@@ -140,24 +141,45 @@ class AttentionEmitter : AttentionBlocks {
 
   void multiply_keys(Value* key, Value* count) {
     const int64_t group = schedule_.dot_bf16 ? 2 : 1;
-    const int64_t units = code_.inner() / group;
     const int64_t packed_units = (code_.inner() + group - 1) / group;
-    Value* keys = operand_place(plan_.keys, key, plan_.inner);
-    Value* key_stride = stride_of(plan_.keys, plan_.key);
-    Value* step = scaled(stride_of(plan_.keys, plan_.inner), group);
+    const int64_t units = schedule_.pack_keys ? packed_units : code_.inner() / group;
+    const int64_t tail = schedule_.pack_keys ? 0 : code_.inner() % group;
+    const kernel::PlainOperand* plain = plan_.keys.plain();
+    Value* keys =
+        schedule_.pack_keys ? place(at_.keys, number(0)) : operand_place(*plain, key, plan_.inner);
+    Value* key_stride = schedule_.pack_keys ? number(key_bytes()) : stride_of(*plain, plan_.key);
+    Value* step = schedule_.pack_keys ? number(4) : scaled(stride_of(*plain, plan_.inner), group);
     builder_.loop(number(0), count, number(schedule_.tile_rows), [&](Value* row) {
       Value* rows = least(number(schedule_.tile_rows), ir_.CreateSub(count, row));
       Value* a = builder_.offset(keys, ir_.CreateMul(row, key_stride));
       for_each_panel([&](Value* panel) {
         Value* out = builder_.offset(panel_place(at_.scores, panel, score_rows(), row_bytes()),
                                      scaled(row, row_bytes()));
-        ir_.CreateCall(
-            score_tile_,
-            {a, key_stride, step, panel_place(at_.queries, panel, packed_units, row_bytes()),
-             number(row_bytes()), number(units), number(code_.inner() % group), out,
-             number(row_bytes()), rows, number(1)});
+        ir_.CreateCall(score_tile_, {a, key_stride, step,
+                                     panel_place(at_.queries, panel, packed_units, row_bytes()),
+                                     number(row_bytes()), number(units), number(tail), out,
+                                     number(row_bytes()), rows, number(1)});
       });
     });
+  }
+
+  /// Bytes of a packed key: f32, or pairs of bf16.
+  int64_t key_bytes() const { return code_.padded_inner() * (schedule_.dot_bf16 ? 2 : 4); }
+
+  /// The keys of a block, one after the other; zero beyond the end of the inner axis.
+  void pack_keys(Value* key, Value* count) {
+    const int elements = schedule_.dot_bf16 ? 2 * lanes_ : lanes_;
+    builder_.loop(number(0), count, number(1), [&](Value* row) {
+      builder_.loop(number(0), number(code_.inner()), number(elements), [&](Value* first) {
+        Value* value = operand_value(plan_.keys, ir_.CreateAdd(key, row), plan_.inner, first,
+                                     elements, code_.inner() % elements == 0);
+        if (schedule_.dot_bf16) value = body_.elements().narrow(DType::kBF16, value);
+        Value* at =
+            ir_.CreateAdd(scaled(row, key_bytes()), scaled(first, schedule_.dot_bf16 ? 2 : 4));
+        builder_.store(value, place(at_.keys, at));
+      });
+    });
+    body_.gather_up();
   }
 
   void for_each_panel(llvm::function_ref<void(Value* panel)> body) {
@@ -171,9 +193,9 @@ class AttentionEmitter : AttentionBlocks {
     const int64_t group = schedule_.dot_bf16 ? 2 : 1;
     Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group - 1)), number(group));
     Value* values = schedule_.pack_values ? place(at_.values, number(0))
-                                          : operand_place(plan_.values, key, plan_.depth);
+                                          : operand_place(*plan_.values.plain(), key, plan_.depth);
     Value* value_row = schedule_.pack_values ? number(code_.padded_depth() * 4)
-                                             : stride_of(plan_.values, plan_.key);
+                                             : stride_of(*plan_.values.plain(), plan_.key);
     const int64_t depth_bytes = code_.padded_depth() * 4;
     const int64_t weights = schedule_.dot_bf16 ? at_.weights : at_.scores;
     const int64_t rows_of_panel = schedule_.dot_bf16 ? schedule_.key_block / 2 : score_rows();
@@ -199,24 +221,23 @@ class AttentionEmitter : AttentionBlocks {
   void pack_values(Value* key, Value* count) {
     const int64_t group = schedule_.dot_bf16 ? 2 : 1;
     Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group - 1)), number(group));
-    Value* base = operand_place(plan_.values, key, plan_.depth);
-    Value* stride = stride_of(plan_.values, plan_.key);
+    Value* last = ir_.CreateSub(count, number(1));
     builder_.loop(number(0), units, number(1), [&](Value* unit) {
       builder_.loop(number(0), number(code_.padded_depth()), number(lanes_), [&](Value* column) {
-        Value* mask = builder_.lanes_below(ir_.CreateSub(number(code_.depth()), column), lanes_);
         Value* result = nullptr;
         for (int64_t g = 0; g < group; ++g) {
           Value* row = ir_.CreateAdd(scaled(unit, group), number(g));
-          Value* exists = ir_.CreateICmpSLT(row, count);
-          Value* both = ir_.CreateAnd(mask, builder_.splat(exists, lanes_));
-          Value* loaded = body_.elements().load(plan_.values.stored,
-                                                builder_.offset(base, ir_.CreateMul(row, stride)),
-                                                column, lanes_, {.mask = both});
+          // A last key without a neighbour has zeros beside it.
+          Value* value =
+              operand_value(plan_.values, ir_.CreateAdd(key, least(row, last)), plan_.depth, column,
+                            lanes_, code_.padded_depth() == code_.depth());
           if (group == 1) {
-            result = body_.elements().cast(plan_.values.stored, DType::kF32, loaded);
+            result = value;
             continue;
           }
-          Value* bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, loaded), integers());
+          Value* exists = builder_.splat(ir_.CreateICmpSLT(row, count), lanes_);
+          value = ir_.CreateSelect(exists, value, constant(0));
+          Value* bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, value), integers());
           bits = ir_.CreateShl(bits, VectorBuilder::integer(integers(), 16 * g));
           result = result == nullptr ? bits : ir_.CreateOr(result, bits);
         }
@@ -224,6 +245,7 @@ class AttentionEmitter : AttentionBlocks {
         builder_.store(result, place(at_.values, scaled(at, 4)));
       });
     });
+    body_.gather_up();
   }
 
   // Weights.

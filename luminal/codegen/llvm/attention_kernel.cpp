@@ -14,14 +14,6 @@ using symbolic::Expr;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// Whether a value is a bf16, perhaps cast to something wider.
-bool is_bf16(const kernel::Arena& arena, kernel::BodyId id) {
-  const kernel::BodyNode& node = arena[id];
-  if (node.dtype == DType::kBF16) return true;
-  return node.kind == kernel::BodyKind::kOp && node.op == graph::Op::kCast &&
-         is_bf16(arena, node.children[0]);
-}
-
 AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPlan& plan,
                                   const CpuTarget& target, DType result, double queries) {
   AttentionSchedule schedule;
@@ -29,12 +21,16 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
   schedule.tile_columns = 2 * schedule.lanes;
   schedule.tile_rows = target.vector_registers() == 32 ? 8 : 4;
   // Queries are rounded to bf16 only where the graph does so too, weights where results are.
-  const bool narrow = plan.keys.stored == DType::kBF16 && plan.values.stored == DType::kBF16 &&
-                      is_bf16(arena, plan.queries) && result == DType::kBF16;
-  schedule.dot_bf16 = narrow && target.has(runtime::CpuFeature::kAvx512bf16) &&
-                      plan.keys.stride(plan.inner).is_constant(1);
+  schedule.dot_bf16 = is_bf16(arena, plan.keys.value) && is_bf16(arena, plan.values.value) &&
+                      is_bf16(arena, plan.queries) && result == DType::kBF16 &&
+                      target.has(runtime::CpuFeature::kAvx512bf16);
+  const kernel::PlainOperand* keys = plan.keys.plain();
+  schedule.pack_keys = keys == nullptr || (schedule.dot_bf16 ? !plan.keys.runs_along(plan.inner)
+                                                             : keys->stored != DType::kF32);
+  const kernel::PlainOperand* values = plan.values.plain();
   const int64_t depth = *plan.depth.axis_extent().constant_value();
-  schedule.pack_values = plan.values.stored != DType::kF32 || depth % schedule.tile_columns != 0;
+  schedule.pack_values = values == nullptr || values->stored != DType::kF32 ||
+                         !plan.values.runs_along(plan.depth) || depth % schedule.tile_columns != 0;
   schedule.query_group = queries < 2 ? 1 : queries < 3 ? 2 : 4;  // divides the lanes
   // Masks leave out less of larger blocks.
   const auto wanted =
@@ -46,19 +42,26 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
 
 std::string facts_of(const AttentionCode& code) {
   const AttentionSchedule& schedule = code.schedule;
-  return fmt::format("attention {} {} {} {} {} {} dot {} pack {} round {}", schedule.lanes,
+  return fmt::format("attention {} {} {} {} {} {} {} dot {} pack {} {} round {}", schedule.lanes,
                      schedule.query_block, schedule.query_group, schedule.key_block,
-                     schedule.tile_rows, schedule.tile_columns, schedule.dot_bf16,
-                     schedule.pack_values, code.round_each);
+                     schedule.key_run, schedule.tile_rows, schedule.tile_columns, schedule.dot_bf16,
+                     schedule.pack_keys, schedule.pack_values, code.round_each);
 }
 
-/// Lanes run along both axes in memory, in whole vectors that fit the registers.
+/// Memory runs along both axes, or operands are computed.
 bool suits_few_queries(const AttentionCode& code) {
-  const int64_t unit = code.schedule.lanes * (code.schedule.dot_bf16 ? 2 : 1);
-  const int64_t most = int64_t{8} * code.schedule.lanes;
-  return code.plan.keys.stride(code.plan.inner).is_constant(1) && code.inner() % unit == 0 &&
-         code.depth() % code.schedule.lanes == 0 &&
-         code.inner() <= most * unit / code.schedule.lanes && code.depth() <= most;
+  constexpr int64_t kMost = 1024;
+  const auto suits = [](const AttentionOperand& operand, const Expr& axis) {
+    return operand.pieces.empty() || operand.runs_along(axis);
+  };
+  return code.inner() <= kMost && code.depth() <= kMost && suits(code.plan.keys, code.plan.inner) &&
+         suits(code.plan.values, code.plan.depth);
+}
+
+/// Whether there are rows enough to keep all threads busy without dividing their keys.
+bool has_many_rows(const AttentionCode& code, const CpuKernelOptions& options) {
+  const auto rows = code.row_count().constant_value();
+  return rows && (options.threads == 1 || *rows >= int64_t{4} * options.threads);
 }
 
 /// Makes launches of one attention.
@@ -87,6 +90,15 @@ class Launcher {
     return std::move(result_);
   }
 
+  CpuKernel whole_runs() {
+    CpuLaunch attend = launch_of("attend", emit_attention_runs);
+    attend.items = code_->row_count();
+    attend.scratch_bytes = code_->run_scratch();
+    attend.chunk = 1;
+    result_.launches.push_back(std::move(attend));
+    return std::move(result_);
+  }
+
   CpuKernel runs() {
     result_.temporaries.push_back(code_->row_count() * code_->key_runs() * code_->queries() *
                                   code_->partial_bytes());
@@ -109,7 +121,8 @@ class Launcher {
     runtime::EntryInfo entry{name, {}, static_cast<int>(scalars_.size()), 0};
     for (const NodeId tensor : code_->tensors) {
       launch.buffers.push_back({LaunchBuffer::Kind::kTensor, tensor, 0});
-      entry.buffers.push_back(tensor == code_->kernel.roots[0].tensor && name != "attend"
+      const bool partial = name == "attend" && code_->schedule.key_run != 0;
+      entry.buffers.push_back(tensor == code_->kernel.roots[0].tensor && !partial
                                   ? runtime::BufferUse::kWrite
                                   : runtime::BufferUse::kRead);
     }
@@ -137,6 +150,8 @@ class Launcher {
 
 int64_t AttentionCode::padded_depth() const { return rounded_up(depth(), schedule.tile_columns); }
 
+int64_t AttentionCode::padded_inner() const { return rounded_up(inner(), 2 * schedule.lanes); }
+
 Expr AttentionCode::queries() const {
   return plan.query.is_axis() ? plan.query.axis_extent() : Expr(1);
 }
@@ -155,7 +170,8 @@ AttentionCode::Scratch AttentionCode::scratch() const {
   Scratch at{};
   const auto after = [](int64_t begin, int64_t bytes) { return rounded_up(begin + bytes, 64); };
   at.queries = 0;
-  at.scores = after(at.queries, queries * rounded_up(inner(), 2) * 4);
+  at.keys = after(at.queries, queries * rounded_up(inner(), 2) * 4);
+  at.scores = after(at.keys, schedule.pack_keys ? keys * padded_inner() * 4 : 0);
   at.weights = after(at.scores, queries * (keys + room) * 4);
   at.values = after(at.weights, schedule.dot_bf16 ? queries * keys * 2 : 0);
   at.results = after(at.values, schedule.pack_values ? keys * padded_depth() * 4 : 0);
@@ -183,8 +199,10 @@ std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Ke
   code->schedule =
       choose_schedule(arena, *plan, target, arena.tensor(kernel.roots[0].tensor).dtype, queries);
   const bool few = queries < kManyQueries && suits_few_queries(*code);
+  const bool whole = few && has_many_rows(*code, options);
+  if (whole) code->schedule.key_run = 0;
   Launcher launcher(arena, std::move(code));
-  return few ? launcher.runs() : launcher.blocks();
+  return whole ? launcher.whole_runs() : few ? launcher.runs() : launcher.blocks();
 }
 
 }  // namespace luminal::codegen

@@ -15,6 +15,9 @@
 
 namespace luminal::codegen {
 
+/// Keys whose scores are found before any weight is, where queries are few.
+inline constexpr int kKeysAtOnce = 64;
+
 /// Sizes of blocks and tiles.
 struct AttentionSchedule {
   int lanes = 16;
@@ -22,10 +25,11 @@ struct AttentionSchedule {
   int key_block = 256;   ///< a multiple of 8
   int tile_rows = 8;     ///< of both tiles; divides tile_columns
   int tile_columns = 32;
-  int key_run = 512;         ///< keys of one item where queries are few
+  int key_run = 512;         ///< keys of one item where queries are few; 0: all
   int query_group = 1;       ///< and queries that are worked on at once there
   bool dot_bf16 = false;     ///< pairs of bf16 are multiplied
-  bool pack_values = false;  ///< values are copied block by block: else they are read in place
+  bool pack_keys = false;    ///< keys are computed or copied block by block, else read in place
+  bool pack_values = false;  ///< values likewise
 };
 
 /// What the entry "attention" is made of.
@@ -42,22 +46,28 @@ struct AttentionCode {
   int64_t inner() const { return *plan.inner.axis_extent().constant_value(); }
   /// The depth, whole tiles of it.
   int64_t padded_depth() const;
+  /// The inner axis, whole vectors of it.
+  int64_t padded_inner() const;
   symbolic::Expr queries() const;
   symbolic::Expr query_blocks() const { return ceil_div(queries(), schedule.query_block); }
   symbolic::Expr row_count() const;
   symbolic::Expr items() const { return row_count() * query_blocks(); }
   /// Runs of keys that are worked on apart where queries are few, and the bytes of what each
   /// leaves for the launch that merges them.
-  symbolic::Expr key_runs() const { return ceil_div(plan.key.axis_extent(), schedule.key_run); }
-  int64_t partial_bytes() const { return (depth() * 4 + 8 + 63) / 64 * 64; }
+  symbolic::Expr key_runs() const {
+    return schedule.key_run == 0 ? symbolic::Expr(1)
+                                 : ceil_div(plan.key.axis_extent(), schedule.key_run);
+  }
+  int64_t partial_bytes() const { return (padded_depth() * 4 + 8 + 63) / 64 * 64; }
   int64_t run_scratch() const {
+    const int64_t products = int64_t{schedule.lanes} * schedule.lanes * 4;
     return schedule.query_group *
-           (inner() * 4 + int64_t{schedule.lanes} * schedule.lanes * 4 + 256 + depth() * 4);
+           (padded_inner() * 4 + products + int64_t{kKeysAtOnce} * 4 + padded_depth() * 4);
   }
 
   /// Where the parts of a thread's scratch begin, in bytes.
   struct Scratch {
-    int64_t queries, scores, weights, values, results, maxima, totals, factors, end;
+    int64_t queries, keys, scores, weights, values, results, maxima, totals, factors, end;
   };
   Scratch scratch() const;
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "luminal/codegen/llvm/nest_flatten.h"
-
 namespace luminal::codegen {
 namespace {
 
@@ -33,7 +31,7 @@ class Matcher {
     if (kernel_.roots.size() != 1) return std::nullopt;
     if (!find_output() || !split_factors() || !match_weight() || !match_scores())
       return std::nullopt;
-    if (!name_axes() || !all_reductions_known()) return std::nullopt;
+    if (!name_axes() || !match_values() || !all_reductions_known()) return std::nullopt;
     return plan_;
   }
 
@@ -75,37 +73,46 @@ class Matcher {
     all_factors_.emplace_back(id, divides);
   }
 
-  /// Factors are the weight, a load of values, and what does not depend on the key.
+  /// Factors are the weight, the values, and what does not depend on the key.
   bool split_factors() {
     collect_factors(arena_[plan_.output].children[0], false);
-    bool values = false;
     for (const auto& [id, divides] : all_factors_) {
       const BodyNode& node = arena_[id];
       if (!kernel::contains(node.free, plan_.key)) {
         plan_.factors.emplace_back(id, divides);
-      } else if (node.kind == BodyKind::kLoad && !divides && !values) {
-        const auto operand = readable(id);
-        if (!operand) return false;
-        plan_.values = *operand;
-        values = true;
       } else if (!divides && !weight_ && node.kind == BodyKind::kOp &&
-                 (node.op == Op::kExp || node.op == Op::kExp2)) {
+                 (node.op == Op::kExp || node.op == Op::kExp2) && node.height > 0) {
         weight_ = id;
       } else {
-        return false;
+        value_factors_.emplace_back(id, divides);
       }
     }
-    return values && weight_.has_value();
+    return weight_.has_value() && !value_factors_.empty();
   }
 
-  /// A load with a linear index that is proved to be in range.
-  std::optional<kernel::PlainOperand> readable(BodyId id) const {
-    const BodyNode& node = arena_[id];
-    if (node.kind != BodyKind::kLoad || !node.index_values.empty()) return std::nullopt;
-    const graph::TensorType& type = arena_.tensor(node.tensor);
-    for (size_t d = 0; d < node.exprs.size(); ++d)
-      if (!stays_in_range(node.exprs[d], type.shape[d])) return std::nullopt;
-    return kernel::strided_load(arena_, id);
+  /// What is left of the factors: they must stay within the axes of one of them, or the values
+  /// would be others for every query.
+  bool match_values() {
+    const auto widest = std::max_element(
+        value_factors_.begin(), value_factors_.end(), [&](const auto& a, const auto& b) {
+          return std::pair(!a.second, arena_[a.first].free.size()) <
+                 std::pair(!b.second, arena_[b.first].free.size());
+        });
+    if (widest->second) return false;
+    BodyId value = widest->first;
+    for (auto factor = value_factors_.begin(); factor != value_factors_.end(); ++factor) {
+      if (factor == widest) continue;
+      const auto& [id, divides] = *factor;
+      if (!kernel::is_subset(arena_[id].free, arena_[value].free)) return false;
+      value = arena_.op(divides ? Op::kDiv : Op::kMul, DType::kF32, {as_f32(value), as_f32(id)});
+    }
+    const auto operand = attention_operand(arena_, value, plan_.depth);
+    if (operand) plan_.values = *operand;
+    return operand.has_value();
+  }
+
+  BodyId as_f32(BodyId id) {
+    return arena_[id].dtype == DType::kF32 ? id : arena_.op(Op::kCast, DType::kF32, {id});
   }
 
   BodyId renamed(BodyId id, const Expr& from, const Expr& to) {
@@ -166,10 +173,10 @@ class Matcher {
     for (const bool swapped : {false, true}) {
       const kernel::ContractionOperand& keys = swapped ? contraction->a : contraction->b;
       const kernel::ContractionOperand& queries = swapped ? contraction->b : contraction->a;
-      if (!keys.plain || !kernel::contains(arena_[keys.value].free, plan_.key) ||
+      if (!kernel::contains(arena_[keys.value].free, plan_.key) ||
           kernel::contains(arena_[queries.value].free, plan_.key))
         continue;
-      const auto operand = readable(keys.plain->load);
+      const auto operand = attention_operand(arena_, keys.value, plan_.inner);
       if (!operand) continue;
       plan_.keys = *operand;
       plan_.queries = queries.value;
@@ -202,10 +209,12 @@ class Matcher {
   /// and keys do not, the longest for choice.
   bool name_axes() {
     const kernel::AxisSet& scored = arena_[plan_.score].free;
+    kernel::AxisSet valued;
+    for (const auto& [id, divides] : value_factors_)
+      valued = kernel::union_of(valued, arena_[id].free);
     std::vector<Expr> depths;
     for (const Expr& axis : kernel_.axes)
-      if (!kernel::contains(scored, axis) && kernel::contains(arena_[plan_.values.load].free, axis))
-        depths.push_back(axis);
+      if (!kernel::contains(scored, axis) && kernel::contains(valued, axis)) depths.push_back(axis);
     if (depths.size() != 1 || !depths[0].axis_extent().is_constant() ||
         !plan_.inner.axis_extent().is_constant())
       return false;
@@ -214,13 +223,12 @@ class Matcher {
     for (const Expr& axis : kernel_.axes) {
       if (axis == plan_.depth) continue;
       plan_.rows.push_back(axis);
-      const bool shares = !kernel::contains(arena_[plan_.keys.load].free, axis) &&
-                          !kernel::contains(arena_[plan_.values.load].free, axis) &&
-                          kernel::contains(scored, axis);
+      const bool shares = !kernel::contains(arena_[plan_.keys.value].free, axis) &&
+                          !kernel::contains(valued, axis) && kernel::contains(scored, axis);
       if (shares && (!plan_.query.is_axis() || is_longer(axis, plan_.query))) plan_.query = axis;
     }
     std::erase(plan_.rows, plan_.query);
-    return plan_.values.stride(plan_.depth).is_constant(1);
+    return true;
   }
 
   /// Ties go to the later axis.
@@ -257,6 +265,7 @@ class Matcher {
   AttentionPlan plan_;
   std::vector<std::pair<BodyId, bool>> all_factors_;
   std::optional<BodyId> weight_;
+  std::vector<std::pair<BodyId, bool>> value_factors_;  // true for divisors
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
 // Attention, recognised on the body: a sum over keys of exp(score - its maximum) times a value,
 // where scores are made of one product over an inner axis. Whatever is done to the scores (scale,
-// masks, soft caps), to the queries before and to the result after it stays a body; keys and values
-// are read where they lie. Batches, heads and groups of heads are rows like any other.
+// masks, soft caps), to queries, keys and values before and to the result after it stays a body.
+// Batches, heads and groups of heads are rows like any other.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "luminal/kernel/contraction.h"
+#include "luminal/codegen/llvm/attention_operand.h"
 
 namespace luminal::codegen {
 
@@ -25,8 +25,8 @@ struct AttentionPlan {
   kernel::BodyId products;             ///< the product of a query and a key
   kernel::BodyId score;                ///< of one key, from `products`
   kernel::BodyId queries;              ///< the query's side of the product
-  kernel::PlainOperand keys;
-  kernel::PlainOperand values;
+  AttentionOperand keys;
+  AttentionOperand values;
   bool base_two = false;  ///< weights are powers of two, else of e
   /// Factors of the sum that do not depend on the key; true for divisors.
   std::vector<std::pair<kernel::BodyId, bool>> factors;

@@ -1,0 +1,251 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "tests/attention/attention_graphs.h"
+
+namespace luminal::attention_tests {
+namespace {
+
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+/// [heads, queries, depth] and so on; attention of the tensor API.
+Example named(DType dtype, int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys,
+              int64_t depth, const AttentionOptions& options = {}) {
+  Example example;
+  const Tensor q = example.input("q", {heads, queries, depth}, dtype);
+  const Tensor k = example.input("k", {kv_heads, keys, depth}, dtype);
+  const Tensor v = example.input("v", {kv_heads, keys, depth}, dtype);
+  example.result = attention(q, k, v, options);
+  return example;
+}
+
+TEST(AttentionGraphs, NamedAttentionIsOneKernelInEveryDtype) {
+  for (const DType dtype : {f32, bf16, f16})
+    for (const bool causal : {false, true})
+      for (const auto& [queries, keys] :
+           {std::pair<int64_t, int64_t>{96, 96}, {40, 130}, {1, 200}}) {
+        SCOPED_TRACE(fmt::format("{} {} {}x{}", graph::name(dtype), causal, queries, keys));
+        expect_template(named(dtype, 4, 4, queries, keys, 64, {.causal = causal}),
+                        tolerance(dtype));
+      }
+}
+
+TEST(AttentionGraphs, DepthsOfAllKinds) {
+  for (const DType dtype : {f32, bf16, f16})
+    for (const int64_t depth : {1, 8, 20, 33, 72, 80, 128, 256})
+      for (const int64_t queries : {1, 3, 50}) {
+        SCOPED_TRACE(fmt::format("{} depth {} queries {}", graph::name(dtype), depth, queries));
+        expect_equal(named(dtype, 2, 2, queries, 77, depth), tolerance(dtype));
+      }
+}
+
+TEST(AttentionGraphs, GroupedHeadsWindowsCapsAndMasks) {
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {1, 45}) {
+      SCOPED_TRACE(fmt::format("{} {}", graph::name(dtype), queries));
+      expect_template(named(dtype, 8, 2, queries, 150, 64, {.causal = true}), tolerance(dtype));
+      expect_template(named(dtype, 8, 2, queries, 150, 64, {.causal = true, .window = 30}),
+                      tolerance(dtype));
+      expect_template(named(dtype, 8, 2, queries, 150, 64, {.soft_cap = 5.0}), tolerance(dtype));
+      for (const DType mask : {boolean, f32}) {
+        Example example;
+        const Tensor q = example.input("q", {8, queries, 64}, dtype);
+        const Tensor k = example.input("k", {2, 150, 64}, dtype);
+        const Tensor v = example.input("v", {2, 150, 64}, dtype);
+        const Tensor seen = example.input("mask", {8, queries, 150}, mask);
+        example.result = attention(q, k, v, {.mask = seen});
+        expect_template(example, tolerance(dtype));
+      }
+    }
+}
+
+/// softmax(q k^T / sqrt(d) + bias) v as users write it, in the dtype of the operands.
+Tensor by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, bool causal) {
+  const double scale = 1 / std::sqrt(static_cast<double>(*q.dim(-1).constant_value()));
+  Tensor scores = matmul(q, transpose(k)) * scale;
+  if (bias) scores = scores + bias;
+  if (causal) {
+    const Dim first = scores.dim(-1) - scores.dim(-2);
+    const Tensor seen = iota(
+        scores.graph(), {scores.dim(-2), scores.dim(-1)},
+        [&](std::span<const Dim> i) { return symbolic::greater_equal(i[0] + first - i[1], 0); },
+        boolean);
+    scores = where(seen, scores, kHidden);
+  }
+  return matmul(softmax(scores, -1), v);
+}
+
+TEST(AttentionGraphs, WrittenByHand) {
+  for (const DType dtype : {f32, bf16, f16})
+    for (const bool causal : {false, true})
+      for (const int64_t queries : {1, 64}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", graph::name(dtype), causal, queries));
+        Example example;
+        const Tensor q = example.input("q", {3, queries, 32}, dtype);
+        const Tensor k = example.input("k", {3, 100, 32}, dtype);
+        const Tensor v = example.input("v", {3, 100, 32}, dtype);
+        example.result = by_hand(q, k, v, {}, causal);
+        expect_template(example, tolerance(dtype));
+      }
+}
+
+TEST(AttentionGraphs, BiasByDistance) {
+  for (const DType dtype : {f32, bf16}) {
+    Example example;
+    const Tensor q = example.input("q", {4, 60, 32}, dtype);
+    const Tensor k = example.input("k", {4, 60, 32}, dtype);
+    const Tensor v = example.input("v", {4, 60, 32}, dtype);
+    const Tensor slopes = example.input("slopes", {4, 1, 1}, dtype);
+    const Tensor distance = iota(
+        example.graph, {60, 60}, [](std::span<const Dim> i) { return i[1] - i[0]; }, i32);
+    example.result = by_hand(q, k, v, slopes * cast(distance, dtype) * 0.01, true);
+    expect_template(example, tolerance(dtype));
+  }
+}
+
+TEST(AttentionGraphs, OperandsThatAreComputed) {
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {1, 50}) {
+      SCOPED_TRACE(fmt::format("{} {}", graph::name(dtype), queries));
+      Example example;
+      const Tensor q = example.input("q", {4, queries, 32}, dtype);
+      const Tensor k = example.input("k", {4, 90, 32}, dtype);
+      const Tensor v = example.input("v", {4, 90, 32}, dtype);
+      const Tensor key_bias = example.input("key_bias", {32}, dtype);
+      const Tensor value_scale = example.input("value_scale", {4, 90, 1}, dtype);
+      example.result = attention(q, k + key_bias, v * value_scale);
+      expect_template(example, tolerance(dtype));
+    }
+}
+
+TEST(AttentionGraphs, QuantisedCache) {
+  for (const int64_t queries : {1, 40}) {
+    Example example;
+    const Tensor q = example.input("q", {4, queries, 32}, f32);
+    const auto cached = [&](const std::string& name) {
+      return cast(example.input(name, {4, 90, 32}, i8), f32) *
+             example.input(name + " scale", {4, 90, 1}, f32);
+    };
+    example.result = attention(q, cached("k"), cached("v"));
+    expect_template(example, tolerance(f32));
+  }
+}
+
+TEST(AttentionGraphs, AppendedKeysAreReadWhereTheyLie) {
+  for (const DType dtype : {f32, bf16, f16})
+    for (const int64_t queries : {1, 5, 40})
+      for (const int64_t past : {1, 64, 700}) {
+        SCOPED_TRACE(fmt::format("{} {} after {}", graph::name(dtype), queries, past));
+        Example example;
+        const auto all = [&](const std::string& name) {
+          return concat({example.input(name + " cache", {4, past, 64}, dtype),
+                         example.input(name, {4, queries, 64}, dtype)},
+                        1);
+        };
+        const Tensor q = example.input("q", {8, queries, 64}, dtype);
+        const Tensor k = all("k");
+        example.result = attention(q, k, all("v"), {.causal = true});
+        expect_template(example, tolerance(dtype));
+      }
+}
+
+TEST(AttentionGraphs, SymbolicCachesAndPromptsOfAnyLength) {
+  for (const DType dtype : {f32, bf16})
+    for (const auto& [prompt, cached] :
+         {std::pair<int64_t, int64_t>{1, 0}, {1, 1}, {1, 900}, {30, 0}, {30, 50}, {0, 9}}) {
+      SCOPED_TRACE(fmt::format("{} {} after {}", graph::name(dtype), prompt, cached));
+      Example example;
+      const Dim s = example.dim("s", prompt), p = example.dim("p", cached);
+      const auto all = [&](const std::string& name) {
+        return concat({example.input(name + " cache", {2, p, 64}, dtype),
+                       example.input(name, {2, s, 64}, dtype)},
+                      1);
+      };
+      const Tensor q = example.input("q", {8, s, 64}, dtype);
+      const Tensor k = all("k");
+      example.result = attention(q, k, all("v"), {.causal = true});
+      expect_template(example, tolerance(dtype));
+    }
+}
+
+TEST(AttentionGraphs, LengthsByBatchHidePadding) {
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {1, 40}) {
+      Example example;
+      const Tensor q = example.input("q", {3, 4, queries, 32}, dtype);
+      const Tensor k = example.input("k", {3, 4, 50, 32}, dtype);
+      const Tensor v = example.input("v", {3, 4, 50, 32}, dtype);
+      const Tensor lengths = example.input("lengths", {3, 1, 1, 1}, i32);
+      example.data.insert_or_assign(
+          "lengths", Array::from<double>(i32, {3, 1, 1, 1}, std::vector<double>{50, 7, 1}));
+      const Tensor position = iota(
+          example.graph, {50}, [](std::span<const Dim> i) { return i[0]; }, i32);
+      example.result = attention(q, k, v, {.mask = position < lengths});
+      expect_template(example, tolerance(dtype));
+    }
+}
+
+TEST(AttentionGraphs, RowsThatSeeNothingAreNan) {
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {1, 40}) {
+      Example example = named(dtype, 2, 2, queries, 30, 32, {.mask = {}});
+      const Tensor seen = example.input("mask", {queries, 30}, boolean);
+      example.data.insert_or_assign(
+          "mask", Array::from<double>(boolean, {queries, 30},
+                                      std::vector<double>(static_cast<size_t>(queries * 30), 0.0)));
+      example.result = attention(example.graph.input("q2", {2, queries, 32}, dtype),
+                                 example.graph.input("k2", {2, 30, 32}, dtype),
+                                 example.graph.input("v2", {2, 30, 32}, dtype), {.mask = seen});
+      example.data.emplace("q2", example.data.at("q"));
+      example.data.emplace("k2", example.data.at("k"));
+      example.data.emplace("v2", example.data.at("v"));
+      for (const char* name : {"q", "k", "v"}) example.data.erase(name);
+      expect_equal(example, tolerance(dtype));
+      Executable native = example.executable(Backend::kCpu);
+      native.run();
+      EXPECT_TRUE(std::isnan(native.get<double>(example.result)[0]));
+    }
+}
+
+TEST(AttentionGraphs, NanBehindTheMaskIsNotSeen) {
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {8, 40}) {
+      Example example = named(dtype, 1, 1, queries, queries, 32, {.causal = true});
+      std::vector<double> keys = example.data.at("k").to_vector<double>();
+      for (size_t i = keys.size() - 32; i < keys.size(); ++i) keys[i] = std::nan("");
+      example.data.insert_or_assign("k", Array::from<double>(dtype, {1, queries, 32}, keys));
+      Executable native = example.executable(Backend::kCpu);
+      native.run();
+      const std::vector<double> results = native.get<double>(example.result);
+      for (size_t i = 0; i + 32 < results.size(); ++i)
+        ASSERT_FALSE(std::isnan(results[i])) << "element " << i;
+      EXPECT_TRUE(std::isnan(results.back()));
+      expect_equal(example, tolerance(dtype));
+    }
+}
+
+TEST(AttentionGraphs, OneKeyGivesItsValue) {
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {1, 40})
+      expect_equal(named(dtype, 2, 1, queries, 1, 64), tolerance(dtype));
+}
+
+TEST(AttentionGraphs, HeadsOfOneProjection) {
+  // [tokens, 3 * width], heads side by side: operands are strided views of one tensor.
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t tokens : {9, 70}) {
+      Example example;
+      const Tensor x = example.input("x", {tokens, 3 * 4 * 32}, dtype);
+      const auto heads = [&](int64_t part) {
+        const Tensor columns = slice(x, 1, {.begin = part * 128, .end = (part + 1) * 128});
+        return transpose(split_dims(columns, -1, {4, 32}), 0, 1);
+      };
+      const Tensor mixed = attention(heads(0), heads(1), heads(2), {.causal = true});
+      example.result = merge_dims(transpose(mixed, 0, 1), 1, 2);
+      expect_template(example, tolerance(dtype));
+    }
+}
+
+}  // namespace
+}  // namespace luminal::attention_tests

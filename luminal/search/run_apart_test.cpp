@@ -1,0 +1,78 @@
+#include "luminal/search/run_apart.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+
+#include "luminal/search/guarded_memory.h"
+
+namespace luminal::search {
+namespace {
+
+using Why = Rejected::Why;
+using Side = GuardedMemory::Side;
+
+TEST(RunApart, ResultsComeBackInSharedMemory) {
+  const GuardedMemory memory(4, Side::kEnd);
+  EXPECT_EQ(run_apart([&] { memory.data()[3] = std::byte{7}; }), std::nullopt);
+  EXPECT_EQ(memory.data()[3], std::byte{7});
+}
+
+TEST(RunApart, AFaultIsACrashAndWeLive) {
+  const auto why = run_apart([] { ::raise(SIGILL); });
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->why, Why::kCrash);
+  EXPECT_NE(why->detail.find("signal 4"), std::string::npos) << why->detail;
+}
+
+TEST(RunApart, AnExceptionTellsItsReason) {
+  const auto why = run_apart([] { throw std::runtime_error("no such entry"); });
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->why, Why::kCrash);
+  EXPECT_EQ(why->detail, "no such entry");
+}
+
+TEST(RunApart, AnEndOfTheProcessIsNoResult) {
+  const auto why = run_apart([] { ::_exit(3); });
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->detail.find("status 3"), std::string::npos) << why->detail;
+}
+
+TEST(RunApart, AnEndlessLoopIsStopped) {
+  volatile bool forever = true;
+  const auto why = run_apart(
+      [&] {
+        while (forever) std::this_thread::yield();
+      },
+      {.limit = std::chrono::milliseconds(100)});
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->why, Why::kTimeout);
+  EXPECT_NE(why->detail.find("100 ms"), std::string::npos) << why->detail;
+}
+
+TEST(RunApart, OneByteBesideATensorIsOutOfBounds) {
+  for (const Side side : {Side::kBegin, Side::kEnd})
+    for (const int64_t size : {0, 64, 4096, 100'032}) {
+      const GuardedMemory memory(size, side);
+      const int64_t place = side == Side::kBegin ? -1 : size;
+      const auto why =
+          run_apart([&] { memory.data()[place] = std::byte{1}; },
+                    {.is_forbidden = [&](const void* a) { return memory.forbids(a); }});
+      ASSERT_TRUE(why) << size;
+      EXPECT_EQ(why->why, Why::kOutOfBounds) << to_string(Measurement(*why));
+      EXPECT_TRUE(memory.is_intact());
+    }
+}
+
+TEST(RunApart, BytesThatAlignmentLeavesOverAreWatchedToo) {
+  const GuardedMemory memory(100, Side::kEnd);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % 64, 0U);
+  EXPECT_EQ(run_apart([&] { memory.data()[100] = std::byte{1}; }), std::nullopt);
+  EXPECT_FALSE(memory.is_intact());
+}
+
+}  // namespace
+}  // namespace luminal::search

@@ -1,0 +1,65 @@
+#include "luminal/search/candidate.h"
+
+#include <algorithm>
+
+#include "luminal/symbolic/evaluate.h"
+
+namespace luminal::search {
+
+std::variant<Candidate, Rejected> load_candidate(const codegen::CpuKernel& code,
+                                                 const codegen::KernelCompiler& compiler,
+                                                 const graph::DimValues& dims) try {
+  const symbolic::Values values(dims.begin(), dims.end());
+  Candidate candidate;
+  candidate.schedule = code.schedule;
+  for (const symbolic::Expr& bytes : code.temporaries)
+    candidate.temporaries.push_back(symbolic::evaluate(bytes, values));
+  for (const codegen::CpuLaunch& launch : code.launches) {
+    auto module = std::make_shared<const runtime::CpuModule>(compiler.compile(launch.source));
+    CandidateLaunch loaded;
+    loaded.entry = module->entry(launch.source.entries[0].name);
+    loaded.buffers = launch.buffers;
+    for (const symbolic::Expr& scalar : launch.scalars)
+      loaded.scalars.push_back(symbolic::evaluate(scalar, values));
+    loaded.size = {symbolic::evaluate(launch.items, values), launch.chunk, launch.threads};
+    loaded.scratch_bytes = runtime::aligned_size(symbolic::evaluate(launch.scratch_bytes, values));
+    loaded.prepare = launch.prepare;
+    candidate.launches.push_back(std::move(loaded));
+    candidate.modules.push_back(std::move(module));
+  }
+  return candidate;
+} catch (const Error& error) {
+  return Rejected{Rejected::Why::kCompile, error.what()};
+}
+
+CandidateRunner::CandidateRunner(const Candidate& candidate, const TensorPlaces& tensors,
+                                 runtime::ThreadTeam& team)
+    : candidate_(candidate), team_(team) {
+  for (const int64_t bytes : candidate.temporaries) temporaries_.emplace_back(bytes);
+  int64_t scratch = 0;
+  for (const CandidateLaunch& launch : candidate.launches) {
+    scratch = std::max(scratch, launch.scratch_bytes);
+    std::vector<void*> buffers;
+    for (const codegen::LaunchBuffer& buffer : launch.buffers)
+      buffers.push_back(buffer.kind == codegen::LaunchBuffer::Kind::kTensor
+                            ? tensors.at(buffer.tensor)
+                            : temporaries_[buffer.temporary].data());
+    buffers_.push_back(std::move(buffers));
+  }
+  scratch_ = runtime::HostMemory(scratch * team.size());
+}
+
+void CandidateRunner::run(bool prepare) {
+  for (size_t k = 0; k < candidate_.launches.size(); ++k) {
+    const CandidateLaunch& each = candidate_.launches[k];
+    if (each.prepare != prepare) continue;
+    runtime::Launch launch;
+    launch.buffers = buffers_[k];
+    launch.scalars = each.scalars;
+    launch.size = each.size;
+    launch.scratch = scratch_.data();
+    runtime::launch_on_team(team_, each.entry, launch, each.scratch_bytes);
+  }
+}
+
+}  // namespace luminal::search

@@ -1,0 +1,26 @@
+// Data to try a kernel on: every tensor it reads, filled at random so that what the kernel does
+// with it makes sense. Integers that choose a position are in range.
+#pragma once
+
+#include <cstdint>
+
+#include "luminal/graph/program.h"
+#include "luminal/kernel/body.h"
+#include "luminal/kernel/evaluate.h"
+
+namespace luminal::search {
+
+/// What random values are like.
+enum class DataKind : uint8_t {
+  kOrdinary,  ///< around 0, some units large
+  kSpecial,   ///< the same, a few of them infinite, NaN, zeros of both signs, or very large
+};
+
+/// The tensors that a kernel reads, in the order of their ids.
+std::vector<kernel::NodeId> tensors_read(const kernel::Arena& arena, const kernel::Kernel& kernel);
+
+/// Random values for all of them. Equal arguments give equal data.
+kernel::Tensors random_tensors(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                               const graph::DimValues& dims, DataKind kind, uint64_t seed);
+
+}  // namespace luminal::search

@@ -1,0 +1,165 @@
+#include "luminal/search/kernel_check.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <functional>
+
+#include "luminal/kernel/derive.h"
+#include "luminal/luminal.h"
+
+namespace luminal::search {
+namespace {
+
+using Why = Rejected::Why;
+
+/// A graph of one kernel, and code for it.
+class Subject {
+ public:
+  explicit Subject(const std::function<Tensor(Graph&)>& write, graph::DimValues dims = {})
+      : dims_(std::move(dims)) {
+    Graph g;
+    const Tensor y = write(g);
+    graph_ = g.ir();
+    graph_.add_output("y", y.edge());
+    const kernel::GraphProgram program(graph_);
+    const auto order = *kernel::topological_order(program);
+    const kernel::Cut cut = kernel::smallest_cut(program, order);
+    kernel_ = std::get<kernel::Kernel>(kernel::derive(arena_, program, cut, program.output(0)));
+  }
+
+  Candidate candidate() {
+    codegen::CpuKernelOptions options;
+    options.dims = dims_;
+    return std::get<Candidate>(
+        load_candidate(codegen::cpu_kernel(arena_, kernel_, codegen::host_target(), options),
+                       codegen::KernelCompiler(), dims_));
+  }
+  /// The candidate with other code for its last launch.
+  Candidate with(runtime::CpuEntry entry) {
+    Candidate result = candidate();
+    result.launches.back().entry = entry;
+    return result;
+  }
+  KernelCheck check() const {
+    return {arena_, kernel_, dims_, {.limit = std::chrono::milliseconds(2000)}};
+  }
+
+ private:
+  graph::Graph graph_;
+  graph::DimValues dims_;
+  kernel::Arena arena_;
+  kernel::Kernel kernel_;
+};
+
+Tensor doubled(Graph& g) { return g.input("x", {1000}) * 2.0F; }
+
+/// Why a planted candidate is rejected, after a right one has passed.
+Rejected rejection(runtime::CpuEntry entry) {
+  Subject subject(doubled);
+  KernelCheck check = subject.check();
+  EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+  return check.check(subject.with(entry)).value_or(Rejected{Why::kCompile, "it passed"});
+}
+
+TEST(KernelCheck, RightCandidatesOfEveryKindPass) {
+  const std::vector<std::pair<const char*, std::function<Tensor(Graph&)>>> cases = {
+      {"softmax",
+       [](Graph& g) {
+         return softmax(g.input("x", {33, 257}), -1);
+       }},
+      {"matmul",
+       [](Graph& g) {
+         return matmul(g.input("a", {65, 70}), g.input("b", {70, 130}));
+       }},
+      {"matmul bf16",
+       [](Graph& g) {
+         return matmul(g.input("a", {65, 70}, DType::kBF16), g.input("b", {70, 130}, DType::kBF16));
+       }},
+      {"matmul i8",
+       [](Graph& g) {
+         return matmul(cast(g.input("a", {9, 70}, DType::kI8), DType::kI32),
+                       cast(g.input("b", {70, 40}, DType::kI8), DType::kI32));
+       }},
+      {"layer norm bf16",
+       [](Graph& g) {
+         const Tensor x = g.input("x", {17, 300}, DType::kBF16);
+         return layer_norm(x, 1);
+       }},
+      {"gather",
+       [](Graph& g) {
+         return index_select(g.input("t", {50, 16}), 0, g.input("i", {20}, DType::kI32));
+       }},
+      {"empty",
+       [](Graph& g) {
+         return g.input("x", {0, 5}) + 1.0F;
+       }},
+      {"scalar", [](Graph& g) { return sum(g.input("x", {777}), {0}); }},
+      {"sine", [](Graph& g) { return sqrt(abs(sin(g.input("x", {4097})))); }}};
+  for (const auto& [name, write] : cases) {
+    Subject subject(write);
+    KernelCheck check = subject.check();
+    const auto why = check.check(subject.candidate());
+    EXPECT_EQ(why, std::nullopt) << name << ": " << to_string(Measurement(*why));
+  }
+}
+
+TEST(KernelCheck, SymbolicDimsTakeTheValuesTheyAreTriedWith) {
+  Subject subject(
+      [](Graph& g) {
+        const Dim n = g.dim("n", 1, 4096);
+        return softmax(g.input("x", {n, 40}), -1);
+      },
+      {{"n", 37}});
+  KernelCheck check = subject.check();
+  EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+}
+
+TEST(KernelCheck, AWrongResultIsFoundWhereverItIs) {
+  const Rejected everywhere =
+      rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 1000; ++i) y[i] = 2.0001F * x[i];
+      });
+  EXPECT_EQ(everywhere.why, Why::kWrongResult);
+  EXPECT_NE(everywhere.detail.find("the oracle says"), std::string::npos) << everywhere.detail;
+  const Rejected once =
+      rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 1000; ++i) y[i] = i == 761 ? 0.0F : 2.0F * x[i];
+      });
+  EXPECT_EQ(once.why, Why::kWrongResult);
+}
+
+TEST(KernelCheck, ACrashATimeOutAndAStrayWriteAreToldApart) {
+  const Rejected crash = rejection([](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
+    *reinterpret_cast<volatile int*>(8) = 1;
+  });
+  EXPECT_EQ(crash.why, Why::kCrash) << crash.detail;
+  const Rejected endless =
+      rejection([](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
+        for (volatile bool forever = true; forever;) {
+        }
+      });
+  EXPECT_EQ(endless.why, Why::kTimeout) << endless.detail;
+  const Rejected far =
+      rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        static_cast<volatile float*>(buffers[1])[1024] = 1;  // behind the last page
+      });
+  EXPECT_EQ(far.why, Why::kOutOfBounds) << far.detail;
+  const Rejected before =
+      rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        static_cast<volatile float*>(buffers[1])[-1] = 1;
+      });
+  EXPECT_EQ(before.why, Why::kOutOfBounds) << before.detail;
+  const Rejected near =
+      rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        static_cast<volatile float*>(buffers[1])[1000] = 1;  // in the line of the last element
+      });
+  EXPECT_EQ(near.why, Why::kOutOfBounds) << near.detail;
+}
+
+}  // namespace
+}  // namespace luminal::search

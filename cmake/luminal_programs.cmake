@@ -11,19 +11,24 @@ endfunction()
 
 # luminal_suites(): a folder tests/SUITE with .cpp files is the gtest program SUITE_suite. It finds its data files under
 # LUMINAL_SUITE_DIR, a string literal. A folder with a CMakeLists.txt is a project of its own (tests/install) and is left out, and
-# so is tests/LAYER_fuzz, which luminal_fuzz builds.
+# so is tests/LAYER_fuzz, which luminal_fuzz builds. What several suites use lies in tests/support, a library of theirs.
 function(luminal_suites)
   if(NOT BUILD_TESTING)
     return()
   endif()
+  file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+  add_library(suite_support STATIC ${shared})
+  target_include_directories(suite_support PUBLIC ${PROJECT_SOURCE_DIR}/tests/support)
+  target_link_libraries(suite_support PUBLIC luminal::luminal)
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/tests/*)
+  list(REMOVE_ITEM folders ${PROJECT_SOURCE_DIR}/tests/support)
   foreach(folder IN LISTS folders)
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
     if(NOT sources OR EXISTS ${folder}/CMakeLists.txt OR folder MATCHES "_fuzz$")
       continue()
     endif()
     get_filename_component(suite ${folder} NAME)
-    luminal_gtest_program(${suite}_suite TEST_PREFIX ${suite}/ SOURCES ${sources} LINKS luminal::luminal)
+    luminal_gtest_program(${suite}_suite TEST_PREFIX ${suite}/ SOURCES ${sources} LINKS suite_support)
     target_compile_definitions(${suite}_suite PRIVATE LUMINAL_SUITE_DIR="${folder}")
   endforeach()
 endfunction()

@@ -1,19 +1,17 @@
 // Random graphs of every primitive, dtype and view as native code against the oracle. The settings
 // are those of fuzz_test.cpp; FUZZ_PRINT=1 writes every graph and plan before it runs. Native code
 // rounds elsewhere, and a graph may turn the last bit of a sum into another integer, so what is
-// compared is exact where numbers are, and near elsewhere.
+// compared is exact where numbers are, and near elsewhere (bounds.h).
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <sstream>
 
+#include "bounds.h"
 #include "luminal/compiler/make_compiled.h"
-#include "luminal/graph/query.h"
 #include "luminal/graph/text.h"
 #include "luminal/support/error.h"
 #include "random_graph.h"
-#include "random_values.h"
 
 namespace luminal::fuzz {
 namespace {
@@ -52,46 +50,6 @@ Outcome run(graph::Program& program, const graph::DimValues& dims,
   return outcome;
 }
 
-/// How near an output must be: what the narrowest float on the way to it allows. Nothing where no
-/// bound holds: integers made of computed floats, which may become any neighbour; products of many
-/// factors, which the oracle forms in f64; and narrow floats that are not rounded where the graph
-/// says, which may overflow there and not here.
-std::optional<double> tolerance_of(const Graph& graph, const graph::Edge& output, bool round_each) {
-  int narrowest = 128;
-  bool computed = false;
-  for (const graph::NodeId id : graph::upstream(graph, std::span(&output.node, 1))) {
-    const graph::Node& node = graph.node(id);
-    if (!graph::is_float(node.dtype())) continue;
-    if (node.op == graph::Op::kProd) return std::nullopt;
-    narrowest = std::min(narrowest, graph::bits(node.dtype()));
-    computed = computed || !node.operands.empty();
-  }
-  if (!graph::is_float(graph.node(output.node).dtype()))
-    return computed ? std::nullopt : std::optional(0.0);
-  if (computed && narrowest < 32 && !round_each) return std::nullopt;
-  return narrowest == 64 ? 1e-9 : narrowest == 32 ? 1e-4 : narrowest == 16 ? 4e-2 : 0.5;
-}
-
-/// Near enough, for one op after the other rounding elsewhere.
-bool near(double a, double b, double tolerance) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
-  if (a == b) return true;
-  return std::abs(a - b) <= tolerance * std::max(1.0, std::max(std::abs(a), std::abs(b)));
-}
-
-/// How many elements are wrong.
-int64_t wrong_elements(const Array& actual, const Array& expected, double tolerance) {
-  if (actual.dtype() != expected.dtype() || actual.extents() != expected.extents())
-    return std::max<int64_t>(1, expected.size());
-  if (same_values(actual, expected)) return 0;
-  int64_t wrong = 0;
-  for (int64_t i = 0; i < expected.size(); ++i)
-    if (!(actual.at(i) == expected.at(i)) &&
-        !near(actual.at(i).as_double(), expected.at(i).as_double(), tolerance))
-      ++wrong;
-  return wrong;
-}
-
 /// What is wrong, or "".
 std::string failure_of(const Graph& graph, uint64_t seed, const compiler::Options& options) {
   Random random(seed);
@@ -105,11 +63,10 @@ std::string failure_of(const Graph& graph, uint64_t seed, const compiler::Option
   if (actual.error != oracle.error)
     return fmt::format("the error is '{}', not '{}'", actual.error, oracle.error);
   for (size_t k = 0; k < oracle.outputs.size(); ++k) {
-    const auto tolerance = tolerance_of(graph, graph.outputs()[k].edge, options.round_each);
-    if (!tolerance) continue;
-    const int64_t wrong = wrong_elements(actual.outputs[k], oracle.outputs[k], *tolerance);
-    if (wrong > 0)
-      return fmt::format("{} elements of output {}\n{}", wrong, graph.outputs()[k].name,
+    const auto bound = test::graph_bound(graph, graph.outputs()[k].edge, options.round_each);
+    if (!bound) continue;
+    if (const auto reason = test::difference(actual.outputs[k], oracle.outputs[k], *bound))
+      return fmt::format("output {}: {}\n{}", graph.outputs()[k].name, *reason,
                          plan::to_string(compiled->plan()));
   }
   return "";

@@ -28,6 +28,7 @@ namespace {
 
 using graph::Array;
 using graph::Graph;
+using test::same_values;
 
 constexpr int kSteps = 24;
 

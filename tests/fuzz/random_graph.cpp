@@ -19,6 +19,9 @@ using graph::NodeId;
 using graph::Op;
 using graph::Scalar;
 using graph::Shape;
+using test::random_array;
+using test::random_dtype;
+using test::random_scalar;
 
 namespace {
 

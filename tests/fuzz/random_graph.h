@@ -12,6 +12,8 @@
 
 namespace luminal::fuzz {
 
+using test::Random;
+
 /// The graph of a seed. About `steps` ops are added to a few sources; the values nobody reads, and
 /// a view of one of them, are the outputs.
 graph::Graph random_graph(uint64_t seed, int steps);

@@ -7,6 +7,8 @@
 
 namespace luminal::fuzz {
 
+using test::Random;
+
 /// The graph so far, and random operands from it. New sources are added where nothing fits.
 class OperandMaker {
  protected:

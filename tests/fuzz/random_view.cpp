@@ -10,6 +10,7 @@ using graph::DType;
 using graph::Expr;
 using graph::Shape;
 using graph::View;
+using test::random_scalar;
 
 namespace {
 

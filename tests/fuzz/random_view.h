@@ -6,6 +6,8 @@
 
 namespace luminal::fuzz {
 
+using test::Random;
+
 /// No tensor of a random graph may grow beyond this many elements when every dim is at its largest.
 inline constexpr int64_t kMostElements = 600;
 

@@ -10,23 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "comparison.h"
 #include "luminal/graph/array.h"
 
 namespace luminal::reference {
 
-/// How far a result may be from the expected one.
-struct Tolerance {
-  enum class Kind {
-    kExact,  // same bits, any NaN matches any NaN
-    kEqual,  // as exact, but -0 matches 0
-    kUlps,   // at most `ulps` representable values apart, zeros of the same sign
-    kClose,  // |actual - expected| <= absolute + relative * |expected|
-  };
-  Kind kind = Kind::kExact;
-  int64_t ulps = 0;
-  double relative = 0;
-  double absolute = 0;
-};
+using test::Tolerance;
 
 /// "exact", "equal", "ulps:4", "close:1e-6:1e-7".
 Tolerance parse_tolerance(std::string_view text);

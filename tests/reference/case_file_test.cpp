@@ -11,6 +11,9 @@
 namespace luminal::reference {
 namespace {
 
+using test::difference;
+using test::ulps_apart;
+
 using graph::Array;
 using graph::DType;
 

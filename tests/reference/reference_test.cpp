@@ -9,11 +9,13 @@
 #include <ostream>
 #include <set>
 
-#include "comparison.h"
+#include "bounds.h"
 #include "registry.h"
 
 namespace luminal::reference {
 namespace {
+
+using test::difference;
 
 const std::filesystem::path kData = std::filesystem::path(LUMINAL_SUITE_DIR) / "data";
 constexpr int kShownFailures = 5;
@@ -67,12 +69,6 @@ std::vector<Array> run_case(const Case& test_case, const Builder& build,
   return results;
 }
 
-/// Native code has functions of its own, which may round the last bits another way.
-Tolerance native_tolerance(Tolerance tolerance) {
-  if (tolerance.kind == Tolerance::Kind::kUlps) tolerance.ulps += 3;
-  return tolerance;
-}
-
 /// Why the case fails, or nothing.
 std::optional<std::string> failure_of(const Case& test_case, const Builder& build) {
   try {
@@ -89,7 +85,7 @@ std::optional<std::string> failure_of(const Case& test_case, const Builder& buil
       if (auto reason = difference(simplified[i], results[i], {}))
         return "the passes change the result: " + *reason;
       if (auto reason =
-              difference(native[i], test_case.outputs[i], native_tolerance(test_case.tolerance)))
+              difference(native[i], test_case.outputs[i], test::native_bound(test_case.tolerance)))
         return "in native code: " + *reason;
     }
   } catch (const std::exception& error) {

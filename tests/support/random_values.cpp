@@ -1,10 +1,11 @@
 #include "random_values.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-namespace luminal::fuzz {
+namespace luminal::test {
 
 using graph::Array;
 using graph::DType;
@@ -47,6 +48,20 @@ Array random_array(Random& random, DType dtype, const graph::Extents& extents) {
   return array;
 }
 
+std::vector<Scalar> special_scalars(DType dtype) {
+  std::vector<Scalar> values;
+  const auto add = [&](const Scalar& value) {
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  };
+  if (graph::is_float(dtype))
+    for (const double value : kSpecialFloats) add(Scalar::of(dtype, value));
+  else
+    for (const int64_t value : kSpecialIntegers) add(Scalar::of(dtype, value));
+  add(Scalar::lowest(dtype));
+  add(Scalar::highest(dtype));
+  return values;
+}
+
 DType random_dtype(Random& random) { return random.pick(kChoices); }
 
 bool same_values(const Array& a, const Array& b) {
@@ -57,4 +72,4 @@ bool same_values(const Array& a, const Array& b) {
   return true;
 }
 
-}  // namespace luminal::fuzz
+}  // namespace luminal::test

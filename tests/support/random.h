@@ -1,4 +1,4 @@
-// Random numbers of the fuzzer: the same on every machine and standard library, so that a seed
+// Random numbers for tests: the same on every machine and standard library, so that a seed
 // names one graph for ever.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace luminal::fuzz {
+namespace luminal::test {
 
 /// A SplitMix64 generator.
 class Random {
@@ -44,4 +44,4 @@ class Random {
   uint64_t state_;
 };
 
-}  // namespace luminal::fuzz
+}  // namespace luminal::test

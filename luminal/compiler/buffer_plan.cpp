@@ -105,6 +105,7 @@ void BufferPlanner::place() {
   find_uses();
   place_results();
   place_slots();
+  find_donations();
   for (PlanBuffer& buffer : plan_.buffers)
     if (buffer.place == Place::kPrepared) buffer.index = plan_.prepared++;
 }
@@ -180,6 +181,34 @@ void BufferPlanner::place_slots() {
         found != number_of.end() && plan_.buffers[k].place == Place::kSlot)
       plan_.buffers[k].index = memory.slot_of[found->second];
   plan_.slots = memory.slots;
+}
+
+/// True if nobody reads the input after `step`, and the memory of the result is not used before.
+bool BufferPlanner::may_donate(size_t input, size_t after, size_t step) const {
+  if (plan_.buffers[input].place != Place::kInput || is_output(input)) return false;
+  if (plan_.buffers[after].place != Place::kResult || uses_[input].last != step) return false;
+  if (plan_.buffers[input].bytes != plan_.buffers[after].bytes) return false;
+  for (size_t k = 0; k < plan_.buffers.size(); ++k)
+    if (plan_.buffers[k].place == Place::kResult &&
+        plan_.buffers[k].index == plan_.buffers[after].index && uses_[k].first < step)
+      return false;
+  for (const PlanStep& prepare : plan_.prepare) {
+    bool reads = false;
+    for_each_buffer(prepare, plan_.kernels, [&](size_t buffer, bool) { reads |= buffer == input; });
+    if (reads) return false;
+  }
+  return true;
+}
+
+/// Updates first, since they save a copy of the whole.
+void BufferPlanner::find_donations() {
+  const auto add = [&](const InPlace& pair) {
+    const size_t step = uses_[pair.after].first;
+    if (may_donate(pair.before, pair.after, step))
+      plan_.donations.push_back({pair.before, plan_.buffers[pair.after].index});
+  };
+  for (const InPlace& pair : takeovers_) add(pair);
+  for (const InPlace& pair : in_place_) add(pair);
 }
 
 }  // namespace luminal::compiler

@@ -1,5 +1,5 @@
 // The memory of a plan's buffers: results, slots that buffers of different times share, tensors
-// that are updated in the memory of their old value.
+// that are updated in the memory of their old value, inputs that a result may be computed over.
 #pragma once
 
 #include <vector>
@@ -47,6 +47,8 @@ class BufferPlanner {
   void take_over();
   void place_results();
   void place_slots();
+  void find_donations();
+  bool may_donate(size_t input, size_t after, size_t step) const;
   bool is_output(size_t buffer) const;
   size_t owner(size_t buffer) const;
 

@@ -87,6 +87,15 @@ Array Array::adopt(DType dtype, Extents extents, std::shared_ptr<std::byte> memo
   return result;
 }
 
+void Array::rebind(DType dtype, const Extents& extents, std::shared_ptr<std::byte> memory) {
+  const int64_t size = element_count(extents);
+  LUMINAL_CHECK(memory != nullptr || size == 0, "an array of no memory");
+  dtype_ = dtype;
+  extents_ = extents;
+  size_ = size;
+  data_ = std::move(memory);
+}
+
 Array::Array(DType dtype, Extents extents, std::vector<std::byte> bytes)
     : dtype_(dtype), extents_(std::move(extents)), size_(element_count(extents_)) {
   if (static_cast<int64_t>(bytes.size()) != byte_size(dtype, size_))

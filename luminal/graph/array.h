@@ -35,6 +35,9 @@ class Array {
   /// Takes over memory that somebody else made, of at least as many bytes as the elements take;
   /// what is in it must be values of the dtype.
   static Array adopt(DType dtype, Extents extents, std::shared_ptr<std::byte> memory);
+  /// Becomes what adopt() would give. The extents are kept where the old ones were, so that arrays
+  /// which are used again and again take no memory for them.
+  void rebind(DType dtype, const Extents& extents, std::shared_ptr<std::byte> memory);
   /// Converts values to `dtype` by the cast rules. T is any C++ type that has a dtype
   /// (dispatch.h), but for the narrow floats.
   template <typename T>
@@ -46,6 +49,11 @@ class Array {
   std::span<const std::byte> bytes() const { return {data_.get(), byte_count()}; }
   /// Unshares, then gives the bytes for writing.
   std::span<std::byte> mutable_bytes();
+  /// True if others hold the same bytes, which writing would copy.
+  bool is_shared() const { return data_.use_count() > 1; }
+  /// The bytes with what keeps them alive. For programs that write over data they were given away;
+  /// everybody else writes through mutable_bytes().
+  const std::shared_ptr<std::byte>& memory() const { return data_; }
   /// Typed access; T must be the storage type of the dtype (not for packed dtypes), or it is a
   /// UserError.
   template <typename T>

@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct RunRequest {
   /// One per graph input, by name. The program reads them during the run only.
   std::map<std::string, const Array*> inputs;
   DimValues dims;
+  /// Inputs that are given away: an output that is a new value of one (a cache with new rows) may
+  /// be computed in its memory, unless other arrays share it. Such an input holds anything
+  /// afterwards.
+  std::set<std::string, std::less<>> donated = {};
   /// Where kPrint and kDiff write.
   std::ostream* text = nullptr;
   /// Called after every step, if set.
@@ -44,6 +49,11 @@ class Program {
   /// The outputs of the graph, contiguous, in the graph's order. Throws UserError for missing or
   /// unfit inputs and dims.
   virtual std::vector<Array> run(const RunRequest& request) = 0;
+  /// The same into arrays that are used again and again, for programs that then take no memory.
+  /// What they hold is let go; if this throws they hold anything.
+  virtual void run_into(const RunRequest& request, std::vector<Array>& outputs) {
+    outputs = run(request);
+  }
   /// The graph it computes (after passes).
   virtual const Graph& graph() const = 0;
 };

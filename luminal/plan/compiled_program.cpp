@@ -26,34 +26,12 @@ using graph::RunRequest;
 /// Launches that compute fewer values are over before another thread has begun.
 constexpr int64_t kSmallWork = 16384;
 
+const graph::Extents kNoElements{0};
+
 /// A tensor in foreign memory as an array, for as long as the memory is there.
 Array borrowed(const PlanBuffer& buffer, const graph::Extents& extents, std::byte* data) {
   return Array::adopt(buffer.type.dtype, extents,
                       std::shared_ptr<std::byte>(std::shared_ptr<std::byte>(), data));
-}
-
-template <typename T>
-bool all_below(const std::byte* data, int64_t count, int64_t bound) {
-  const T* values = reinterpret_cast<const T*>(data);
-  bool fine = true;
-  for (int64_t i = 0; i < count; ++i) {
-    const auto value = static_cast<int64_t>(values[i]);
-    fine &= value >= 0 && value < bound;
-  }
-  return fine;
-}
-
-/// A quick look: true only if every element is in range.
-bool quickly_in_range(const Array& positions, int64_t bound) {
-  const std::byte* data = positions.bytes().data();
-  switch (positions.dtype()) {
-    case graph::DType::kI64:
-      return all_below<int64_t>(data, positions.size(), bound);
-    case graph::DType::kI32:
-      return all_below<int32_t>(data, positions.size(), bound);
-    default:
-      return false;
-  }
 }
 
 /// Positions that follow from the dims, and what computes them.
@@ -85,11 +63,19 @@ class Compiled : public CompiledProgram, private RunMemory {
   }
 
   std::vector<Array> run(const RunRequest& request) override {
+    std::vector<Array> outputs;
+    run_into(request, outputs);
+    return outputs;
+  }
+
+  void run_into(const RunRequest& request, std::vector<Array>& outputs) override {
+    outputs.resize(plan_.outputs.size());
+    for (Array& output : outputs) output.rebind(graph::DType::kF32, kNoElements, nullptr);
     bind(request);
     place_buffers(request);
     prepare();
     for (size_t k = 0; k < plan_.steps.size(); ++k) execute(k, request);
-    return take_outputs(request);
+    take_outputs(request, outputs);
   }
 
   std::vector<Array> run(const RunRequest& request, StepWatcher& watcher) override {
@@ -106,7 +92,9 @@ class Compiled : public CompiledProgram, private RunMemory {
       execute(k, request);
       watcher.after(plan_.prepare.size() + k, *this);
     }
-    return take_outputs(request);
+    std::vector<Array> outputs(plan_.outputs.size());
+    take_outputs(request, outputs);
+    return outputs;
   }
 
  private:
@@ -116,6 +104,12 @@ class Compiled : public CompiledProgram, private RunMemory {
     bool given = false;
     graph::DType dtype = graph::DType::kF32;
     graph::Extents extents;
+  };
+
+  /// What a prepare step was run with.
+  struct Prepared {
+    LaunchValues values;
+    std::vector<Array> sources;
   };
 
   void load_kernels() {
@@ -178,8 +172,20 @@ class Compiled : public CompiledProgram, private RunMemory {
           if (dim.symbol.name() == name) part.dims[name] = *dim.value.constant_value();
       check_positions(check.gather, check.positions->run(part)[0], dims_);
     }
+    bind_checks();
     size_memory();
     bound_ = true;
+  }
+
+  /// The bound of positions that a look at each of them can compare with.
+  void bind_checks() {
+    check_bounds_.assign(plan_.steps.size(), 0);
+    for (size_t k = 0; k < plan_.steps.size(); ++k) {
+      const auto* check = std::get_if<CheckStep>(&plan_.steps[k].action);
+      if (check == nullptr || !check->gather.operands[0].view.conditions().empty()) continue;
+      const Expr& extent = check->gather.operands[1].view.domain().back();
+      check_bounds_[k] = *symbolic::substitute(extent, dims_).constant_value();
+    }
   }
 
   void size_memory() {
@@ -218,9 +224,28 @@ class Compiled : public CompiledProgram, private RunMemory {
     return *request.inputs.find(buffer.name)->second;
   }
 
+  /// Makes the memory of an input that was given away that of a result, if nobody else sees it.
+  void take_over(const Donation& donation) {
+    const PlanBuffer& buffer = plan_.buffers[donation.input];
+    std::shared_ptr<std::byte>& result = results_[donation.result];
+    if (result != nullptr || !request_->donated.contains(buffer.name)) return;
+    const Array& input = input_array(*request_, buffer);
+    const std::byte* data = input.bytes().data();
+    const bool fits = values_.bytes(donation.input) == result_bytes_[donation.result] &&
+                      reinterpret_cast<uintptr_t>(data) % runtime::kBufferAlignment == 0;
+    const auto readers =
+        std::count_if(request_->inputs.begin(), request_->inputs.end(), [&](const auto& other) {
+          return other.second != nullptr && other.second->bytes().data() == data;
+        });
+    if (fits && !input.is_shared() && readers == 1) result = input.memory();
+  }
+
   void place_buffers(const RunRequest& request) {
-    for (size_t k = 0; k < results_.size(); ++k) results_[k] = pool_.take(result_bytes_[k]);
     request_ = &request;
+    for (std::shared_ptr<std::byte>& result : results_) result.reset();  // of a run that failed
+    for (const Donation& donation : plan_.donations) take_over(donation);
+    for (size_t k = 0; k < results_.size(); ++k)
+      if (results_[k] == nullptr) results_[k] = pool_.take(result_bytes_[k]);
     for (size_t k = 0; k < plan_.buffers.size(); ++k) {
       const PlanBuffer& buffer = plan_.buffers[k];
       switch (buffer.place) {
@@ -262,13 +287,24 @@ class Compiled : public CompiledProgram, private RunMemory {
     const auto& launch = std::get<LaunchStep>(plan_.prepare[k].action);
     const auto& values = values_.launch(plan_.steps.size() + k);
     if (!values) return;
+    if (prepared_values_[k] && is_prepared(launch, *values, *prepared_values_[k])) return;
+    start(launch, *values, pointers_[plan_.steps.size() + k]);
     Prepared now{*values, {}};
     for (const size_t buffer : launch.buffers)
       if (plan_.buffers[buffer].place == Place::kInput)
         now.sources.push_back(input_array(*request_, plan_.buffers[buffer]));
-    if (prepared_values_[k] && prepared_values_[k]->same_as(now)) return;
-    start(launch, *values, pointers_[plan_.steps.size() + k]);
     prepared_values_[k] = std::move(now);
+  }
+
+  bool is_prepared(const LaunchStep& launch, const LaunchValues& values,
+                   const Prepared& before) const {
+    if (!(values == before.values)) return false;
+    size_t source = 0;
+    for (const size_t buffer : launch.buffers)
+      if (plan_.buffers[buffer].place == Place::kInput &&
+          before.sources[source++].bytes().data() != addresses_[buffer])
+        return false;
+    return true;
   }
 
   void start(const LaunchStep& launch, const LaunchValues& values,
@@ -290,10 +326,11 @@ class Compiled : public CompiledProgram, private RunMemory {
     } else if (const auto* host = std::get_if<HostStep>(&step.action)) {
       compute(*host, request);
     } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
+      if (addresses_[copy->to] == addresses_[copy->from]) return;
       std::memcpy(addresses_[copy->to], addresses_[copy->from],
                   static_cast<size_t>(values_.bytes(copy->to)));
     } else {
-      return check(std::get<CheckStep>(step.action));
+      return check(std::get<CheckStep>(step.action), check_bounds_[number]);
     }
     if (!request.on_step) return;
     const std::chrono::duration<double, std::micro> elapsed =
@@ -329,43 +366,23 @@ class Compiled : public CompiledProgram, private RunMemory {
     if (!bytes.empty()) std::memmove(addresses_[host.result], bytes.data(), bytes.size());
   }
 
-  void check(const CheckStep& step) const {
-    const Array positions = array(step.index);
-    const bool padded = !step.gather.operands[0].view.conditions().empty();
-    const Expr last = symbolic::substitute(step.gather.operands[1].view.domain().back(), dims_);
-    if (!padded && quickly_in_range(positions, *last.constant_value())) return;
-    check_positions(step.gather, positions, dims_);
+  void check(const CheckStep& step, int64_t bound) const {
+    const int64_t count = graph::element_count(values_.extents(step.index));
+    const graph::DType dtype = plan_.buffers[step.index].type.dtype;
+    if (quickly_in_range(dtype, addresses_[step.index], count, bound)) return;
+    check_positions(step.gather, array(step.index), dims_);
   }
 
-  std::vector<Array> take_outputs(const RunRequest& request) {
-    std::vector<Array> outputs;
-    for (const size_t buffer : plan_.outputs) {
-      const PlanBuffer& info = plan_.buffers[buffer];
-      if (info.place == Place::kInput) {
-        outputs.push_back(input_array(request, info));
-      } else if (info.place == Place::kConstant) {
-        outputs.push_back(info.value);
-      } else {
-        outputs.push_back(
-            Array::adopt(info.type.dtype, values_.extents(buffer), results_[info.index]));
-      }
+  void take_outputs(const RunRequest& request, std::vector<Array>& outputs) {
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const PlanBuffer& info = plan_.buffers[plan_.outputs[k]];
+      const auto& memory = info.place == Place::kInput      ? input_array(request, info).memory()
+                           : info.place == Place::kConstant ? info.value.memory()
+                                                            : results_[info.index];
+      outputs[k].rebind(info.type.dtype, values_.extents(plan_.outputs[k]), memory);
     }
     for (std::shared_ptr<std::byte>& result : results_) result.reset();
-    return outputs;
   }
-
-  /// What a prepare step was run with.
-  struct Prepared {
-    LaunchValues values;
-    std::vector<Array> sources;
-
-    bool same_as(const Prepared& other) const {
-      if (!(values == other.values) || sources.size() != other.sources.size()) return false;
-      for (size_t k = 0; k < sources.size(); ++k)
-        if (sources[k].bytes().data() != other.sources[k].bytes().data()) return false;
-      return true;
-    }
-  };
 
   Plan plan_;
   PlanValues values_;
@@ -382,6 +399,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   bool bound_ = false;
   graph::DimValues request_dims_;
   graph::DimBindings dims_;
+  std::vector<int64_t> check_bounds_;  // of each step; 0 if a quick look does not do
   std::vector<int64_t> slot_offsets_;
   std::vector<int64_t> result_bytes_;
   runtime::HostMemory slots_;

@@ -1,6 +1,7 @@
 // A plan made executable on the CPU: memory taken once and kept, kernels loaded, launches prepared.
 // After the first run with some dims a run computes and does nothing else: no allocation, no
-// symbolic work. Errors are those of the interpreter, in the same words.
+// symbolic work (run_into(); steps on the host excepted). Errors are those of the interpreter, in
+// the same words.
 #pragma once
 
 #include <memory>

@@ -131,9 +131,26 @@ bool follows_from_dims(const Graph& graph, NodeId node) {
 bool is_proved(const graph::View& view) {
   for (size_t d = 0; d < view.index().size(); ++d) {
     const Expr& index = view.index()[d];
+    // Where a padding holds, its own bounds do.
+    const bool guarded = std::any_of(
+        view.conditions().begin(), view.conditions().end(), [&](const graph::Condition& each) {
+          return each.value == index && provably_ge(view.source()[d], each.extent);
+        });
+    if (guarded) continue;
     if (!provably_ge(index, 0) || !provably_less(index, view.source()[d])) return false;
   }
   return true;
+}
+
+template <typename T>
+bool all_below(const std::byte* data, int64_t count, int64_t bound) {
+  const T* values = reinterpret_cast<const T*>(data);
+  bool fine = true;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<int64_t>(values[i]);
+    fine &= value >= 0 && value < bound;
+  }
+  return fine;
 }
 
 }  // namespace
@@ -157,6 +174,17 @@ void check_positions(const Node& gather, const graph::Array& positions,
   const int64_t extent = graph::evaluate_shape(gather.operands[1].view.domain(), dims).back();
   graph::ArraySource source(positions, gather.operands[0].view, dims, "gather");
   graph::check_positions(source, extent, graph::evaluate_shape(gather.shape(), dims));
+}
+
+bool quickly_in_range(DType dtype, const std::byte* positions, int64_t count, int64_t bound) {
+  switch (dtype) {
+    case DType::kI64:
+      return all_below<int64_t>(positions, count, bound);
+    case DType::kI32:
+      return all_below<int32_t>(positions, count, bound);
+    default:
+      return false;
+  }
 }
 
 std::vector<ViewCheck> view_checks(const Graph& graph) {

@@ -23,6 +23,10 @@ std::vector<IndexCheck> index_checks(const graph::Graph& graph);
 void check_positions(const graph::Node& gather, const graph::Array& positions,
                      const std::vector<symbolic::Binding>& dims);
 
+/// A quick look at positions as they lie in memory: true only if every one is in [0, bound). False
+/// for dtypes that it does not know.
+bool quickly_in_range(graph::DType dtype, const std::byte* positions, int64_t count, int64_t bound);
+
 /// Edges of live nodes that some values of the dims make read outside of their source (a slice that
 /// is too long): whoever binds the dims checks them with check_view.
 struct ViewCheck {

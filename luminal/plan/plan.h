@@ -72,6 +72,12 @@ struct CheckStep {
   size_t index = 0;
 };
 
+/// A result may be computed in the memory of an input that the caller gives away.
+struct Donation {
+  size_t input = 0;   ///< its buffer
+  size_t result = 0;  ///< the number of the result
+};
+
 /// What one kernel should compute, in primitives: what its launches are checked against.
 struct KernelDefinition {
   graph::Graph graph;           ///< from what the kernel reads to what it stores
@@ -107,6 +113,7 @@ struct Plan {
   size_t slots = 0;
   size_t prepared = 0;
   std::vector<KernelDefinition> definitions = {};  ///< one per kernel, if they were kept
+  std::vector<Donation> donations = {};            ///< those that come first are better
 };
 
 /// Every step with what was fused, for people.

@@ -41,7 +41,7 @@ class Writer {
  public:
   PlanRecords run(const Plan& plan) {
     const auto& [graph, dims, buffers, kernels, prepare, steps, outputs, results, slots, prepared,
-                 definitions] = plan;
+                 definitions, donations] = plan;
     this->graph(graph);
     out_.list(dims, [&](const Expr& dim) { out_.expr(dim); });
     out_.list(buffers, [&](const PlanBuffer& each) { buffer(each); });
@@ -54,6 +54,10 @@ class Writer {
     out_.numbers(outputs);
     for (const size_t count : {results, slots, prepared}) out_.number(count);
     out_.list(definitions, [&](const KernelDefinition& each) { definition(each); });
+    out_.list(donations, [&](const Donation& each) {
+      out_.number(each.input);
+      out_.number(each.result);
+    });
     RecordWriter head;
     uint64_t offset = 0;
     head.list(constants_.all(), [&](const Array& value) {
@@ -160,6 +164,10 @@ class Reader {
     for (size_t* count : {&plan.results, &plan.slots, &plan.prepared})
       *count = in_.number_below(kMostParts, "a number of buffers");
     plan.definitions = in_.list([&] { return definition(); });
+    plan.donations = in_.list([&] {
+      const size_t input = in_.number();
+      return Donation{input, in_.number()};
+    });
     in_.finish();
     return plan;
   }

@@ -18,6 +18,10 @@ class ResultPool {
 
  private:
   struct State;
+  struct Block;
+  template <typename T>
+  struct ControlAllocator;
+
   std::shared_ptr<State> state_;
 };
 

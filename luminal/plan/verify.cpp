@@ -25,6 +25,11 @@ class Verifier {
     }
     for (const PlanStep& step : plan_.steps) this->step(step);
     for (const KernelDefinition& definition : plan_.definitions) check(definition);
+    for (const Donation& donation : plan_.donations)
+      if (known(donation.input) && (plan_.buffers[donation.input].place != Place::kInput ||
+                                    donation.result >= plan_.results))
+        add("'{}' cannot be given away for result {}", plan_.buffers[donation.input].name,
+            donation.result);
     outputs();
     return std::move(found_);
   }

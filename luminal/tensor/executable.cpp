@@ -78,7 +78,7 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
     want(output.edge());
   }
   for (const graph::Edge& edge : state_->kept) want(edge);
-  for (const graph::Edge& edge : wanted) results_.push_back({edge, std::nullopt});
+  for (const graph::Edge& edge : wanted) results_.push_back({edge});
   for (const graph::Node& node : state_->graph.nodes())
     if (node.op == graph::Op::kInput) inputs_[node.attribute<graph::InputAttribute>().name];
 
@@ -97,8 +97,7 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
 Executable::Executable(std::unique_ptr<graph::Program> program)
     : state_(std::make_shared<GraphState>()), program_(std::move(program)) {
   state_->graph = program_->graph();
-  for (const graph::Output& output : ir().outputs())
-    results_.push_back({output.edge, std::nullopt});
+  for (const graph::Output& output : ir().outputs()) results_.push_back({output.edge});
   for (const graph::Node& node : ir().nodes())
     if (node.op == graph::Op::kInput) inputs_[node.attribute<graph::InputAttribute>().name];
   nodes_as_written_ = ir().size();
@@ -126,27 +125,27 @@ Executable::InputSlot& Executable::slot(std::string_view operation, const Tensor
 }
 
 void Executable::set(const Tensor& input, const Array& value) {
-  slot("set", input) = {value.cast(input.dtype()), false, {}};
+  slot("set", input).hold(value.cast(input.dtype()));
 }
 
 void Executable::set(std::string_view input, const Array& value) {
   InputSlot& target = slot("set", input);
   const DType dtype = state_->graph.node(*state_->graph.find_input(input)).dtype();
-  target = {value.cast(dtype), false, {}};
+  target.hold(value.cast(dtype));
 }
 
 void Executable::set(const Tensor& input, const NestedValues& values) {
-  slot("set", input) = {fit(values, input.dtype(), input.rank()), false, {}};
+  slot("set", input).hold(fit(values, input.dtype(), input.rank()));
 }
 
 void Executable::set(std::string_view input, const NestedValues& values) {
   InputSlot& target = slot("set", input);
   const graph::Node& node = state_->graph.node(*state_->graph.find_input(input));
-  target = {fit(values, node.dtype(), static_cast<int>(node.shape().size())), false, {}};
+  target.hold(fit(values, node.dtype(), static_cast<int>(node.shape().size())));
 }
 
 void Executable::set_flat(const Tensor& input, const Array& values) {
-  slot("set", input) = {values.cast(input.dtype()), true, {}};
+  slot("set", input).hold(values.cast(input.dtype()), true);
 }
 
 void Executable::set_bytes(const Tensor& input, DType dtype, std::span<const std::byte> bytes) {
@@ -193,6 +192,16 @@ void Executable::load_inputs() {
   }
 }
 
+/// True if the dims that were found for the last run still hold.
+bool Executable::has_same_shapes() const {
+  if (dims_ != bound_dims_) return false;
+  return std::all_of(inputs_.begin(), inputs_.end(), [](const auto& each) {
+    const InputSlot& input = each.second;
+    if (input.value.has_value() != input.bound.has_value()) return false;
+    return !input.value || input.value->extents() == *input.bound;
+  });
+}
+
 graph::DimValues Executable::shape_flat_inputs() {
   std::map<std::string, const Array*> shaped;
   for (const auto& [name, input] : inputs_)
@@ -219,16 +228,37 @@ graph::DimValues Executable::shape_flat_inputs() {
 
 void Executable::run(const RunOptions& options) {
   load_inputs();
-  graph::RunRequest request;
-  request.dims = shape_flat_inputs();
+  if (!has_same_shapes()) {
+    request_.dims = shape_flat_inputs();
+    bound_dims_ = dims_;
+    for (auto& [name, input] : inputs_) {
+      input.bound.reset();
+      if (input.value) input.bound = input.value->extents();
+    }
+  }
   for (const auto& [name, input] : inputs_)
-    if (input.value) request.inputs[name] = &*input.value;
+    request_.inputs[name] = input.value ? &*input.value : nullptr;
   std::ostream& text = options.text ? *options.text : std::cout;
-  request.text = &text;
+  request_.text = &text;
+  request_.on_step = nullptr;
   if (options.trace)
-    request.on_step = [&](const graph::StepReport& step) { text << trace_line(step); };
-  std::vector<Array> values = program_->run(request);
-  for (size_t k = 0; k < results_.size(); ++k) results_[k].value = std::move(values[k]);
+    request_.on_step = [&](const graph::StepReport& step) { text << trace_line(step); };
+  program_->run_into(request_, values_);
+  take_results();
+}
+
+/// Results go where they belong; what was there before is let go.
+void Executable::take_results() {
+  static const Extents kEmpty{0};
+  for (size_t k = 0; k < results_.size(); ++k) {
+    ResultSlot& result = results_[k];
+    std::optional<Array>& place = result.next_of != nullptr ? result.next_of->value : result.value;
+    if (place)
+      std::swap(*place, values_[k]);
+    else
+      place.emplace(std::move(values_[k]));
+    values_[k].rebind(f32, kEmpty, nullptr);
+  }
 }
 
 Executable::InputSlot* Executable::find_input(std::string_view operation, const Tensor& tensor) {
@@ -243,7 +273,8 @@ std::optional<Array>& Executable::find_value(std::string_view operation, const T
   // An input that is an output too is one value, that of the input.
   if (InputSlot* input = find_input(operation, tensor)) return input->value;
   for (ResultSlot& result : results_)
-    if (result.edge == tensor.edge()) return result.value;
+    if (result.edge == tensor.edge())
+      return result.next_of != nullptr ? result.next_of->value : result.value;
   throw UserError(operation,
                   "{} is neither an input nor an output; pass it to compile() or keep() it before",
                   describe(tensor));
@@ -326,6 +357,29 @@ void Executable::swap(const Tensor& a, const Tensor& b) {
     std::swap(*first, *second);  // loaders and flat data too
   else
     std::swap(find_value("swap", a), find_value("swap", b));
+}
+
+void Executable::update(const Tensor& input, const Tensor& output) {
+  InputSlot& target = slot("update", input);
+  if (input.dtype() != output.dtype() || input.shape() != output.shape())
+    throw UserError("update", "{} is {}{} and {} is {}{}; a value and its next are of one type",
+                    describe(input), input.dtype(), graph::to_string(input.shape()),
+                    describe(output), output.dtype(), graph::to_string(output.shape()));
+  for (const ResultSlot& result : results_)
+    if (result.next_of == &target)
+      throw UserError("update", "{} has a next value already", describe(input));
+  const auto found = std::find_if(results_.begin(), results_.end(), [&](const ResultSlot& result) {
+    return result.edge == output.edge();
+  });
+  if (output.state() != state_ || found == results_.end())
+    throw UserError("update", "{} is no output; pass it to compile() or keep() it before",
+                    describe(output));
+  if (found->next_of != nullptr || find_input("update", output) != nullptr)
+    throw UserError("update", "{} is the value of an input already", describe(output));
+  found->next_of = &target;
+  found->value.reset();
+  request_.donated.insert(
+      state_->graph.node(input.edge().node).attribute<graph::InputAttribute>().name);
 }
 
 std::string Executable::explain() const {

@@ -145,6 +145,13 @@ class Executable {
   /// function of the user's own is called, or if the path cannot be used.
   void save(const std::string& path) const;
 
+  /// Makes `output` the next value of `input`: after every run the input holds what the output is,
+  /// and both are one value for get() and the others. Where the plan allows it (new rows of a
+  /// cache, elementwise steps of an optimizer) the new value is computed in the memory of the old
+  /// one, and nothing is copied, unless the caller still holds an array that shares it. If a run
+  /// fails, the input holds anything.
+  void update(const Tensor& input, const Tensor& output);
+
   /// The graph that runs, after passes.
   const graph::Graph& ir() const { return program_->graph(); }
   /// What runs, in words: each step with its shape, and the named ops it belongs to.
@@ -161,10 +168,18 @@ class Executable {
     std::optional<Array> value;
     bool flat = false;  // extents are still to be found from the dims
     std::function<Array()> loader;
+    std::optional<Extents> bound = {};  // its extents when the dims were found
+
+    void hold(Array data, bool is_flat = false) {
+      value = std::move(data);
+      flat = is_flat;
+      loader = nullptr;
+    }
   };
   struct ResultSlot {
     graph::Edge edge;
-    std::optional<Array> value;
+    std::optional<Array> value = {};
+    InputSlot* next_of = nullptr;  // the input that holds the value
   };
 
   /// Integer types without a dtype of their own, such as size_t and long long: they go by way of
@@ -187,7 +202,9 @@ class Executable {
   const Array& value_of(std::string_view operation, const Tensor& tensor) const;
   size_t output_number(std::string_view name) const;
   void load_inputs();
+  bool has_same_shapes() const;
   graph::DimValues shape_flat_inputs();
+  void take_results();
 
   std::shared_ptr<GraphState> state_;
   std::unique_ptr<graph::Program> program_;
@@ -196,6 +213,11 @@ class Executable {
   std::vector<ResultSlot> results_;
   size_t nodes_as_written_ = 0;
   graph::DimValues dims_;
+
+  // Kept from run to run, so that a run takes no memory for them.
+  graph::RunRequest request_;
+  graph::DimValues bound_dims_;  // what dims_ was when the dims were found
+  std::vector<Array> values_;
 };
 
 template <typename T>

@@ -74,6 +74,9 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t count, int axis);
 std::vector<Tensor> split(const Tensor& x, const std::vector<Dim>& extents, int axis);
 /// Joined along an existing axis.
 Tensor concat(const std::vector<Tensor>& tensors, int axis);
+/// x with its elements from `begin` on along the axis replaced by `values`, whose other extents are
+/// those of x: new rows of a cache. What would lie past the end is left out.
+Tensor update_slice(const Tensor& x, int axis, const Dim& begin, const Tensor& values);
 /// Joined along a new axis.
 Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);
 /// Windows of `size` elements along the axis: positions stay in place, the window becomes the last

@@ -89,6 +89,28 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis) {
   return build::named("concat", parts, {{"axis", static_cast<int64_t>(k)}}, join(parts, k));
 }
 
+Tensor update_slice(const Tensor& x, int axis, const Dim& begin, const Tensor& values) {
+  const int k = normalize_axis("update_slice", axis, x.rank());
+  bool fits = values.rank() == x.rank() && values.dtype() == x.dtype();
+  for (int d = 0; fits && d < x.rank(); ++d) fits = d == k || values.dim(d) == x.dim(d);
+  if (!fits)
+    throw UserError("update_slice", "{}{} does not fit into {}{} along axis {}", values.dtype(),
+                    graph::to_string(values.shape()), x.dtype(), graph::to_string(x.shape()), axis);
+  build::check_same_graph("update_slice", std::vector<Tensor>{x, values});
+  const Dim end = begin + values.dim(k);
+  if (begin.bounds().hi < 0 || symbolic::provably_less(x.dim(k), end))
+    throw UserError("update_slice", "[{}, {}) is not inside of axis {} of {}{}", begin, end, axis,
+                    x.dtype(), graph::to_string(x.shape()));
+  const Dim position = Dim::axis(k, x.dim(k));
+  const std::shared_ptr<GraphState>& state = x.state();
+  const graph::NodeId inside =
+      state->graph.add_iota(boolean, x.shape(),
+                            symbolic::logical_and(symbolic::greater_equal(position, begin),
+                                                  symbolic::less(position, end)));
+  return where(Tensor(state, state->graph.whole(inside)), pad(values, k, {begin, x.dim(k) - end}),
+               x);
+}
+
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {
   if (tensors.empty()) throw UserError("stack", "needs at least one tensor");
   const int position = normalize_axis("stack", axis, tensors[0].rank() + 1);

@@ -107,5 +107,23 @@ TEST(MovementJoin, StackMakesAnAxis) {
   expect_error([&] { stack({a, vector(g, {1})}); }, "stack: shapes [2] and [1] differ");
 }
 
+TEST(MovementJoin, UpdateSliceReplacesElementsFromAPositionOn) {
+  Graph g;
+  Tensor x = matrix(g, {3, 2}, {1, 2, 3, 4, 5, 6}), row = matrix(g, {1, 2}, {8, 9});
+  expect_values(update_slice(x, 0, 1, row), {1, 2, 8, 9, 5, 6});
+  expect_values(update_slice(x, -1, 0, matrix(g, {3, 1}, {7, 8, 9})), {7, 2, 8, 4, 9, 6});
+  expect_values(update_slice(x, 0, 0, x + 1), {2, 3, 4, 5, 6, 7});
+  expect_values(update_slice(x, 0, 3, g.constant(Array(f32, {0, 2}))), {1, 2, 3, 4, 5, 6});
+  const Dim p = g.dim("p", 0, 9);
+  Tensor y = update_slice(x, 0, p, concat({row, row}, 0));
+  expect_values(run(y, {.dims = {{"p", 1}}}), {3, 2}, {1, 2, 8, 9, 8, 9});
+  expect_values(run(y, {.dims = {{"p", 2}}}), {3, 2}, {1, 2, 3, 4, 8, 9});
+  expect_error([&] { update_slice(x, 0, 3, row); },
+               "update_slice: [3, 4) is not inside of axis 0 of f32[3, 2]");
+  expect_error([&] { update_slice(x, 1, 0, row); },
+               "update_slice: f32[1, 2] does not fit into f32[3, 2] along axis 1");
+  expect_error([&] { update_slice(x, 2, 0, row); }, "update_slice: axis 2");
+}
+
 }  // namespace
 }  // namespace luminal

@@ -50,19 +50,6 @@ struct LlamaLayer {
   Tensor x, keys, values;
 };
 
-/// The cache with `fresh` written at positions past, past + 1, ...
-Tensor updated(const Tensor& cache, const Tensor& fresh, const Dim& past) {
-  const Dim tokens = fresh.dim(1), length = cache.dim(1);
-  Tensor region = iota(
-      cache.graph(), cache.shape(),
-      [&](std::span<const Dim> i) {
-        return symbolic::logical_and(symbolic::greater_equal(i[1], past),
-                                     symbolic::less(i[1], past + tokens));
-      },
-      boolean);
-  return where(region, pad(fresh, 1, {past, length - past - tokens}), cache);
-}
-
 LlamaLayer llama_layer(const Graph& g, const Tensor& x, const BlockSizes& sizes, const Dim& past,
                        const std::string& p) {
   const Dim width = sizes.width();
@@ -73,8 +60,8 @@ LlamaLayer llama_layer(const Graph& g, const Tensor& x, const BlockSizes& sizes,
   Tensor k = rope(split_heads(linear(g, h, p + "wk", kv), sizes.kv_heads), positions);
   Tensor v = split_heads(linear(g, h, p + "wv", kv), sizes.kv_heads);
   const Shape cache{sizes.kv_heads, sizes.cache, sizes.d};
-  Tensor keys = updated(g.input(p + "keys", cache), k, past);
-  Tensor values = updated(g.input(p + "values", cache), v, past);
+  Tensor keys = update_slice(g.input(p + "keys", cache), 1, past, k);
+  Tensor values = update_slice(g.input(p + "values", cache), 1, past, v);
   const Dim seen = past + sizes.tokens;
   Tensor mixed = luminal::attention(q, slice(keys, 1, {.end = seen}),
                                     slice(values, 1, {.end = seen}), {.causal = true});

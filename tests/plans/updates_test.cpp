@@ -1,0 +1,201 @@
+// Inputs that are given away: the new value lies where the old one was, and only there.
+#include <gtest/gtest.h>
+
+#include "luminal/compiler/build_plan.h"
+#include "luminal/plan/compiled_program.h"
+#include "plan_samples.h"
+
+namespace luminal::test {
+namespace {
+
+/// A cache of 8 rows that gets one more.
+struct Cache {
+  Graph g;
+  Dim past = g.dim("past", 0, 7);
+  Tensor cache = g.input("cache", {8, 32});
+  Tensor row = g.input("row", {1, 32});
+  Tensor next = update_slice(cache, 0, past, row).named("next");
+  Tensor sums = sum(next, -1).named("sums");
+
+  /// The same in plain loops.
+  static void write(Array& rows, const Array& row, int64_t past) {
+    std::copy_n(row.as<float>().begin(), 32, rows.mutable_as<float>().begin() + 32 * past);
+  }
+};
+
+const std::byte* address(const Executable& exe, const Tensor& tensor) {
+  return exe.get(tensor).bytes().data();
+}
+
+/// Steps that copy a whole buffer of the plan.
+int64_t copies(const Graph& g, const std::vector<Tensor>& outputs) {
+  graph::Graph graph = g.ir();
+  for (const Tensor& output : outputs)
+    graph.add_output(fmt::format("o{}", graph.outputs().size()), output.edge());
+  const plan::Plan plan = compiler::build_plan(std::move(graph));
+  return std::count_if(plan.steps.begin(), plan.steps.end(), [](const plan::PlanStep& step) {
+    return std::holds_alternative<plan::CopyStep>(step.action);
+  });
+}
+
+TEST(Updates, ACacheThatIsGivenAwayStaysWhereItIs) {
+  Cache c;
+  Executable exe = compile(c.g, {c.next, c.sums});
+  exe.set(c.cache, numbers({8, 32}, 1));
+  exe.update(c.cache, c.next);
+  Array expected = numbers({8, 32}, 1);
+  const std::byte* memory = address(exe, c.cache);
+  for (int64_t step = 0; step < 8; ++step) {
+    exe.set(c.row, numbers({1, 32}, static_cast<int>(step)));
+    exe.set_dim("past", step);
+    exe.run();
+    Cache::write(expected, numbers({1, 32}, static_cast<int>(step)), step);
+    EXPECT_TRUE(exe.get(c.next).identical(expected)) << "step " << step;
+    EXPECT_EQ(address(exe, c.next), memory) << "step " << step;
+    EXPECT_EQ(address(exe, c.cache), memory) << "both are one value";
+  }
+  Executable oracle = compile(c.g, {c.sums}, {.backend = Backend::kInterpreter});
+  oracle.set(c.cache, expected);
+  oracle.set(c.row, numbers({1, 32}, 7));
+  oracle.set_dim("past", 7);
+  oracle.run();
+  const std::vector<float> sums = exe.get<float>(c.sums), correct = oracle.get<float>(c.sums);
+  for (size_t k = 0; k < 8; ++k) EXPECT_NEAR(sums[k], correct[k], 1e-5);
+}
+
+TEST(Updates, WithoutGivingAwayTheOldValueStays) {
+  Cache c;
+  EXPECT_EQ(copies(c.g, {c.next}), 1);
+  Executable exe = compile(c.g, {c.next});
+  const Array before = numbers({8, 32}, 1);
+  exe.set(c.cache, before);
+  exe.set(c.row, numbers({1, 32}, 2));
+  exe.set_dim("past", 3);
+  exe.run();
+  EXPECT_NE(address(exe, c.next), address(exe, c.cache));
+  EXPECT_TRUE(exe.get(c.cache).identical(numbers({8, 32}, 1)));
+}
+
+TEST(Updates, ArraysThatTheCallerStillHoldsAreLeftAlone) {
+  Cache c;
+  Executable exe = compile(c.g, {c.next});
+  const Array mine = numbers({8, 32}, 1);
+  exe.set(c.cache, mine);
+  exe.update(c.cache, c.next);
+  exe.set(c.row, numbers({1, 32}, 2));
+  exe.set_dim("past", 3);
+  exe.run();
+  EXPECT_TRUE(mine.identical(numbers({8, 32}, 1)));
+  const Array held = exe.get(c.next);
+  Array expected = mine;
+  Cache::write(expected, numbers({1, 32}, 2), 3);
+  EXPECT_TRUE(held.identical(expected));
+  exe.set_dim("past", 4);
+  exe.run();
+  EXPECT_TRUE(held.identical(expected)) << "a result that is held does not change";
+  Cache::write(expected, numbers({1, 32}, 2), 4);
+  EXPECT_TRUE(exe.get(c.next).identical(expected));
+}
+
+TEST(Updates, AnInputThatIsNeededLaterIsNotWrittenOver) {
+  Cache c;
+  const Tensor difference = c.next - c.cache;
+  Executable exe = compile(c.g, {c.next, difference});
+  exe.set(c.cache, numbers({8, 32}, 1));
+  exe.update(c.cache, c.next);
+  exe.set(c.row, numbers({1, 32}, 2));
+  exe.set_dim("past", 5);
+  exe.run();
+  Array expected = numbers({8, 32}, 1);
+  Cache::write(expected, numbers({1, 32}, 2), 5);
+  EXPECT_TRUE(exe.get(c.next).identical(expected));
+  const std::vector<float> before = numbers({8, 32}, 1).to_vector<float>();
+  const std::vector<float> after = expected.to_vector<float>();
+  const std::vector<float> actual = exe.get<float>(difference);
+  for (size_t k = 0; k < actual.size(); ++k) EXPECT_EQ(actual[k], after[k] - before[k]) << k;
+}
+
+TEST(Updates, OneArrayForTwoInputsIsNotWrittenOver) {
+  Graph g;
+  const Tensor a = g.input("a", {4});
+  g.input("b", {4});
+  const Tensor next = a + 1;
+  graph::Graph graph = g.ir();
+  graph.add_output("next", next.edge());
+  const auto program = plan::load_plan(compiler::build_plan(std::move(graph)));
+  const Array data(f32, {4});
+  graph::RunRequest request;
+  request.inputs = {{"a", &data}, {"b", &data}};
+  request.donated = {"a"};
+  EXPECT_NE(program->run(request)[0].bytes().data(), data.bytes().data());
+  request.inputs.erase("b");
+  EXPECT_EQ(program->run(request)[0].bytes().data(), data.bytes().data()) << "now it is alone";
+}
+
+TEST(Updates, ElementwiseStepsWriteOverWhatTheyRead) {
+  Graph g;
+  const Tensor w = g.input("w", {1000}), gradient = g.input("gradient", {1000});
+  const Tensor next = w - gradient * 0.5;
+  Executable exe = compile(g, {next});
+  exe.set(w, numbers({1000}, 1));
+  exe.set(gradient, numbers({1000}, 2));
+  exe.update(w, next);
+  const std::byte* memory = address(exe, w);
+  std::vector<float> expected = numbers({1000}, 1).to_vector<float>();
+  const std::vector<float> change = numbers({1000}, 2).to_vector<float>();
+  for (int step = 0; step < 3; ++step) {
+    exe.run();
+    for (size_t k = 0; k < expected.size(); ++k) expected[k] -= change[k] * 0.5F;
+    EXPECT_EQ(exe.get<float>(w), expected);
+    EXPECT_EQ(address(exe, w), memory);
+  }
+}
+
+TEST(Updates, SavedPlansUpdateToo) {
+  const Folder folder;
+  Cache c;
+  compile(c.g, {c.next}).save(folder.file("plan"));
+  Executable exe = load(folder.file("plan"));
+  exe.set("cache", numbers({8, 32}, 1));
+  exe.set("row", numbers({1, 32}, 2));
+  exe.update(exe.input("cache"), exe.output("next"));
+  const std::byte* memory = exe.get(exe.input("cache")).bytes().data();
+  for (int64_t past = 0; past < 8; ++past) {
+    exe.set_dim("past", past);
+    exe.run();
+    EXPECT_EQ(exe.get("next").bytes().data(), memory);
+  }
+}
+
+TEST(Updates, TheInterpreterUpdatesByItsOwnMeans) {
+  Cache c;
+  Executable exe = compile(c.g, {c.next}, {.backend = Backend::kInterpreter});
+  exe.set(c.cache, numbers({8, 32}, 1));
+  exe.update(c.cache, c.next);
+  Array expected = numbers({8, 32}, 1);
+  for (int64_t past = 0; past < 3; ++past) {
+    exe.set(c.row, numbers({1, 32}, 4));
+    exe.set_dim("past", past);
+    exe.run();
+    Cache::write(expected, numbers({1, 32}, 4), past);
+    EXPECT_TRUE(exe.get(c.cache).identical(expected));
+  }
+}
+
+TEST(Updates, WhatCannotBeTheNextValueIsSaid) {
+  Cache c;
+  const Tensor other = c.cache * 2;
+  Executable exe = compile(c.g, {c.next, c.sums});
+  EXPECT_EQ(error_of([&] { exe.update(c.cache, c.sums); }),
+            "update: 'cache' is f32[8, 32] and 'sums' is f32[8]; a value and its next are of one "
+            "type");
+  EXPECT_NE(error_of([&] { exe.update(c.cache, other); }).find("is no output"), std::string::npos);
+  EXPECT_NE(error_of([&] { exe.update(c.next, c.next); }).find("only inputs take data"),
+            std::string::npos);
+  exe.update(c.cache, c.next);
+  EXPECT_EQ(error_of([&] { exe.update(c.cache, c.next); }),
+            "update: 'cache' has a next value already");
+}
+
+}  // namespace
+}  // namespace luminal::test

@@ -40,12 +40,14 @@ inline std::vector<double> interleaved(const std::vector<std::function<void()>>&
   for (const auto& function : functions) {
     function();
     const double once = std::max(seconds(own_time, function), 1e-7);
-    // A sample of 200 us or more, so that the clock and one interrupt do not matter.
-    repeats.push_back(std::max(1, static_cast<int>(2e-4 / once)));
+    // A sample of several milliseconds, so that the clock and one interrupt do not matter.
+    repeats.push_back(std::max(1, static_cast<int>(5e-3 / once)));
   }
   double spent = 0;
   while (spent < budget_seconds || samples[0].size() < 5)
     for (size_t i = 0; i < functions.size(); ++i) {
+      // What ran before left other data in the caches.
+      if (repeats[i] > 1) functions[i]();
       const double time = seconds(own_time, [&] {
         for (int j = 0; j < repeats[i]; ++j) functions[i]();
       });

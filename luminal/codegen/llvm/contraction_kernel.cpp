@@ -202,6 +202,12 @@ class ContractionBuilder {
            product.b.place->outer_stride.is_constant(1);
   }
 
+  /// Rows or columns lie one after the other, so that the next panel is where it is looked for.
+  bool is_dense(const ProductOperand::Place& place, const Expr& k) const {
+    if (place.outer_stride.is_constant(1)) return true;
+    return place.k_stride.is_constant(1) && place.outer_stride == k;
+  }
+
   void choose() {
     const Product& first = plan_.products[0];
     GemmProblem problem;
@@ -222,6 +228,11 @@ class ContractionBuilder {
     problem.b_readable =
         std::all_of(plan_.products.begin(), plan_.products.end(),
                     [&](const Product& each) { return is_readable(each, problem.accumulator); });
+    problem.b_plain =
+        std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+          return each.b.place && is_dense(*each.b.place, each.k.extent);
+        });
+    problem.b_columns = runs_along_k(first);
     if (first.a.place) {
       const auto stride = first.a.place->outer_stride.constant_value();
       problem.a_aligned = !stride || *stride * graph::bits(problem.a) / 8 % 4096 == 0;

@@ -48,6 +48,7 @@ struct GemmSpec {
   int row_tail = 0;         ///< another tile for at most so many rows; 0: none
   int column_tail = 0;      ///< another tile for at most so many vectors; 0: none
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
+  int ahead = 0;            ///< lines of the next panel that a tile asks for in a step of k
 };
 
 /// Facts about a spec on a target.
@@ -94,6 +95,7 @@ struct GemmProblem {
   bool b_columns = false;   ///< memory runs along k
   bool b_constant = false;  ///< may be packed ahead
   bool exact_bf16 = false;  ///< no dot instruction for bf16: denormals count
+  bool b_plain = false;     ///< a matrix that lies in memory, whichever way
   bool a_aligned = false;   ///< rows of A begin at the same place of a page
   int threads = 1;
   int products = 1;

@@ -143,7 +143,7 @@ class AmxTile {
                   "a matrix tile of {} x {}", spec_.mr, spec_.nr);
     const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
     llvm::SmallVector<llvm::Type*, 20> types(kTileArguments, builder_.i64());
-    for (const TileArgument pointer : {kTileA, kTileB, kTileOut})
+    for (const TileArgument pointer : {kTileA, kTileB, kTileOut, kTileAhead})
       types[pointer] = builder_.pointer();
     function_ = builder_.begin_function("amx_tile", ir_.getVoidTy(), types);
     function_->addFnAttr(llvm::Attribute::NoInline);

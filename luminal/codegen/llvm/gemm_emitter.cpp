@@ -1,5 +1,7 @@
 #include "luminal/codegen/llvm/gemm_emitter.h"
 
+#include <algorithm>
+
 #include "luminal/codegen/llvm/gemm_amx.h"
 #include "luminal/codegen/llvm/gemm_pack.h"
 #include "luminal/codegen/llvm/gemm_tile.h"
@@ -125,6 +127,7 @@ class GemmEmitter : Emitter {
   struct PanelPlace {
     Value* pointer;
     Value* step;
+    Value* next = nullptr;  // where what the next panel is made of begins; null: not asked for
   };
 
   void emit_tiles() {
@@ -185,14 +188,62 @@ class GemmEmitter : Emitter {
       pack(product, panel);
     });
     Value* units = builder_.offset(panel, layout.header_bytes());
-    if (!in_place) return {units, packed_step};
+    Value* next = spec_.ahead > 0 && each.b.place ? next_panel(each.b) : nullptr;
+    if (!in_place) return {units, packed_step, next};
     const ProductOperand::Place& place = *each.b.place;
-    const int64_t bytes = graph::bits(each.b.dtype) / 8;
-    Value* position = ir_.CreateAdd(body_.index(place.position), column_);
-    Value* source =
-        builder_.offset(body_.buffer(place.tensor), ir_.CreateMul(position, builder_.index(bytes)));
-    return {ir_.CreateSelect(whole, source, units),
-            ir_.CreateSelect(whole, body_.index(place.k_stride * bytes), packed_step)};
+    return {
+        ir_.CreateSelect(whole, source_of(each.b, column_), units),
+        ir_.CreateSelect(whole, body_.index(place.k_stride * element_bytes(each.b)), packed_step),
+        next};
+  }
+
+  static int64_t element_bytes(const ProductOperand& operand) {
+    return graph::bits(operand.dtype) / 8;
+  }
+  /// Where a column of a plain B begins.
+  Value* source_of(const ProductOperand& b, Value* column) {
+    Value* along = ir_.CreateMul(column, body_.index(b.place->outer_stride));
+    Value* position = ir_.CreateAdd(body_.index(b.place->position), along);
+    return builder_.offset(body_.buffer(b.place->tensor),
+                           ir_.CreateMul(position, builder_.index(element_bytes(b))));
+  }
+  Value* next_panel(const ProductOperand& b) {
+    return source_of(b, ir_.CreateAdd(column_, builder_.index(spec_.nr)));
+  }
+
+  /// The lines of the next panel that a tile asks for, into the second cache. A step of k has work
+  /// for so many lines of the next panel; the first tiles of a panel share them, the others ask for
+  /// nothing new.
+  void set_ahead(const Product& product, Value* row, Value* k_begin, Value* units, Value* next,
+                 Value** arguments) {
+    constexpr int64_t kLine = 64;
+    arguments[kTileAhead] = arguments[kTileA];
+    arguments[kTileAheadStep] = arguments[kTileAheadNext] = builder_.index(0);
+    if (next == nullptr) return;
+    const int64_t bytes = element_bytes(product.b);
+    const int64_t in_row = std::max<int64_t>(1, spec_.nr * bytes / kLine);
+    const int64_t lines = std::max<int64_t>(1, spec_.nr * layout_.group() * bytes / kLine);
+    Value* tile = ir_.CreateUDiv(ir_.CreateSub(row, first_row_), builder_.index(spec_.mr));
+    Value* line = ir_.CreateMul(tile, builder_.index(spec_.ahead));
+    Value* at = nullptr;
+    Value* step = nullptr;
+    if (product.b.place->k_stride.is_constant(1)) {
+      // Rows of k lie one after the other.
+      at = ir_.CreateMul(ir_.CreateMul(line, units), builder_.index(kLine));
+      step = builder_.index(spec_.ahead * kLine);
+      arguments[kTileAheadNext] = builder_.index(kLine);
+    } else {
+      Value* k_row = body_.index(product.b.place->k_stride * bytes);
+      Value* k = ir_.CreateAdd(k_begin, ir_.CreateUDiv(line, builder_.index(in_row)));
+      Value* in_line = ir_.CreateURem(line, builder_.index(in_row));
+      at = ir_.CreateAdd(ir_.CreateMul(k, k_row), ir_.CreateMul(in_line, builder_.index(kLine)));
+      step = ir_.CreateMul(k_row, builder_.index(layout_.group()));
+      arguments[kTileAheadNext] = in_row > 1 ? builder_.index(kLine) : k_row;
+    }
+    Value* asks = ir_.CreateICmpSLT(line, builder_.index(lines));
+    arguments[kTileAhead] =
+        ir_.CreateSelect(asks, builder_.offset(next, at), arguments[kTileAhead]);
+    arguments[kTileAheadStep] = ir_.CreateSelect(asks, step, builder_.index(0));
   }
 
   /// Where the sums of a tile are one after the other what the kernel stores.
@@ -271,7 +322,7 @@ class GemmEmitter : Emitter {
         Value* units = ir_.CreateUDiv(begin, builder_.index(layout_.group()));
         const PanelPlace part{
             builder_.offset(panels[i].pointer, ir_.CreateMul(units, panels[i].step)),
-            panels[i].step};
+            panels[i].step, panels[i].next};
         for_each_tile([&](Value* row, Value* rows) {
           call_tile(i, row, rows, begin, count, part, sums_of(i, row), sums_row, first);
         });
@@ -302,6 +353,7 @@ class GemmEmitter : Emitter {
     arguments[kTileOutRow] = out_row;
     arguments[kTileRows] = rows;
     arguments[kTileFirst] = first;
+    set_ahead(plan_.products[product], row, k_begin, arguments[kTileUnits], panel.next, arguments);
     const auto call = [&](llvm::Function* tile) {
       return [&, tile] {
         ir_.CreateCall(tile, arguments);

@@ -113,25 +113,85 @@ Value* GemmPacker::units_along_columns(const Panel& panel, Value* unit,
 }
 
 void GemmPacker::pack_rows(const Panel& panel) {
-  const auto vectors = static_cast<size_t>(layout_.vectors());
   const bool sums_needed = spec_.mode == GemmMode::kDotI8;
-  const Carried zeros(sums_needed ? vectors : 0, llvm::Constant::getNullValue(unit_vector()));
-  const Carried sums = builder_.loop(builder_.index(0), units_of(panel), builder_.index(1), zeros,
-                                     [&](Value* unit, llvm::ArrayRef<Value*> carried) {
-                                       Carried next;
-                                       for (size_t v = 0; v < vectors; ++v) {
-                                         Value* vector = builder_.index(static_cast<int64_t>(v));
-                                         Value* units = units_along_columns(
-                                             panel, unit, [&] { spread_columns(panel, vector); });
-                                         store_units(panel, unit, vector, units);
-                                         if (sums_needed)
-                                           next.push_back(add_to_sums(carried[v], units));
-                                       }
-                                       return next;
-                                     });
+  const auto vectors = static_cast<size_t>(layout_.vectors());
+  Carried sums(sums_needed ? vectors : 0, llvm::Constant::getNullValue(unit_vector()));
+  const auto units_from = [&](Value* begin, Value* end, auto&& units_at) {
+    sums = builder_.loop(begin, end, builder_.index(1), sums,
+                         [&](Value* unit, llvm::ArrayRef<Value*> carried) {
+                           Carried next;
+                           for (size_t v = 0; v < vectors; ++v) {
+                             Value* vector = builder_.index(static_cast<int64_t>(v));
+                             Value* units = units_at(unit, v);
+                             store_units(panel, unit, vector, units);
+                             if (sums_needed) next.push_back(add_to_sums(carried[v], units));
+                           }
+                           return next;
+                         });
+  };
+  Value* done = builder_.index(0);
+  if (is_matrix_of_units()) {
+    const PlainColumns plain = plain_columns(panel);
+    done = ir_.CreateUDiv(panel.k, builder_.index(layout_.group()));
+    units_from(builder_.index(0), done,
+               [&](Value* unit, size_t vector) { return interleaved(plain, unit, vector); });
+  }
+  units_from(done, units_of(panel), [&](Value* unit, size_t vector) {
+    return units_along_columns(
+        panel, unit, [&] { spread_columns(panel, builder_.index(static_cast<int64_t>(vector))); });
+  });
   body_.gather_up();
   for (size_t v = 0; v < sums.size(); ++v)
     store_sums(panel, builder_.index(static_cast<int64_t>(v)), sums[v]);
+}
+
+/// Whether units are elements of a matrix as they are, one row for each of a unit's.
+bool GemmPacker::is_matrix_of_units() const {
+  return layout_.group() > 1 && product_.b.place && product_.b.place->outer_stride.is_constant(1);
+}
+
+GemmPacker::PlainColumns GemmPacker::plain_columns(const Panel& panel) {
+  const ProductOperand::Place& place = *product_.b.place;
+  const int64_t bytes = graph::bits(product_.b.dtype) / 8;
+  const int lanes = layout_.lanes();
+  Value* position = ir_.CreateAdd(body_.index(place.position), panel.column);
+  PlainColumns result;
+  result.first =
+      builder_.offset(body_.buffer(place.tensor), ir_.CreateMul(position, builder_.index(bytes)));
+  result.row_bytes = body_.index(place.k_stride * bytes);
+  for (int v = 0; v < layout_.vectors(); ++v) {
+    Value* rest = ir_.CreateSub(panel.columns, builder_.index(int64_t{v} * lanes));
+    result.masks.push_back(builder_.lanes_below(rest, lanes));
+  }
+  return result;
+}
+
+/// One vector of whole units: the elements of some rows by turns.
+Value* GemmPacker::interleaved(const PlainColumns& plain, Value* unit, size_t vector) {
+  const int lanes = layout_.lanes();
+  const int group = layout_.group();
+  const int64_t bytes = 4 / group;
+  Value* at = ir_.CreateMul(ir_.CreateMul(unit, builder_.index(group)), plain.row_bytes);
+  Value* from = builder_.offset(builder_.offset(plain.first, at),
+                                static_cast<int64_t>(vector) * lanes * bytes);
+  llvm::SmallVector<Value*, 4> rows;
+  llvm::Type* type = VectorBuilder::vector(ir_.getIntNTy(static_cast<unsigned>(8 * bytes)), lanes);
+  for (int g = 0; g < group; ++g) {
+    rows.push_back(builder_.load(type, from, {.mask = plain.masks[vector]}));
+    from = builder_.offset(from, plain.row_bytes);
+  }
+  llvm::SmallVector<int, 32> order;
+  for (int i = 0; i < lanes; ++i) order.append({i, lanes + i});
+  while (rows.size() > 1) {
+    llvm::SmallVector<Value*, 4> pairs;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+      Value* pair = ir_.CreateShuffleVector(rows[i], rows[i + 1], order);
+      const unsigned bits = 2 * rows[i]->getType()->getScalarSizeInBits();
+      pairs.push_back(ir_.CreateBitCast(pair, VectorBuilder::vector(ir_.getIntNTy(bits), lanes)));
+    }
+    rows = pairs;
+  }
+  return rows[0];
 }
 
 /// Axes of k that tests depend on go outside, so that their masks are made rarely.

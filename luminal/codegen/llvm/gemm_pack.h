@@ -41,6 +41,15 @@ class GemmPacker {
   llvm::Value* units_along_columns(const Panel& panel, llvm::Value* unit,
                                    llvm::function_ref<void()> spread);
   llvm::Value* units_along_k(const Panel& panel, llvm::Value* column, llvm::Value* unit);
+  /// A matrix whose rows are those of the panel: where they begin, and which columns exist.
+  struct PlainColumns {
+    llvm::Value* first;
+    llvm::Value* row_bytes;
+    llvm::SmallVector<llvm::Value*, 4> masks;  // one per vector
+  };
+  bool is_matrix_of_units() const;
+  PlainColumns plain_columns(const Panel& panel);
+  llvm::Value* interleaved(const PlainColumns& plain, llvm::Value* unit, size_t vector);
   llvm::Value* element(llvm::Value* value);
   llvm::Value* panel_value();
   void set_k(llvm::Value* k);

@@ -113,6 +113,21 @@ void set_passes(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& la
     spec.row_block = std::max(spec.mr, kRowsOfPasses / spec.mr * spec.mr);
 }
 
+/// Few rows use up a panel before memory has the next one ready, so tiles ask for it.
+void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
+  constexpr int64_t kInCache = int64_t{1} << 20;
+  constexpr int64_t kLine = 64;
+  const int64_t bytes = graph::bits(problem.b) / 8;
+  if (spec.b_source == GemmB::kPrepacked || !problem.b_plain || problem.m >= 512 ||
+      problem.n * problem.k * bytes < kInCache)
+    return;
+  if (spec.row_block > 0 && spec.row_block < problem.m) return;
+  if (problem.b_columns && spec.kc > 0) return;
+  const int64_t lines = spec.nr * layout.group() * bytes / kLine;
+  const int64_t tiles = (problem.m + spec.mr - 1) / spec.mr;
+  spec.ahead = lines > tiles ? 2 : 1;
+}
+
 }  // namespace
 
 GemmMode gemm_mode(DType a, DType b, DType accumulator, bool exact_bf16, const CpuTarget& target) {
@@ -146,6 +161,7 @@ GemmSpec with_matrix_registers(GemmSpec spec) {
   spec.k_unroll = 1;
   spec.row_tail = spec.column_tail = 0;
   spec.whole_rows = false;
+  spec.ahead = 0;
   if (spec.kc > 0 && spec.row_block == 0) spec.row_block = 256;
   return spec;
 }
@@ -154,10 +170,12 @@ std::string to_string(const GemmSpec& spec) {
   constexpr std::string_view kModes[] = {"fma", "dot-bf16", "dot-i8", "amx-bf16", "amx-i8"};
   constexpr std::string_view kSources[] = {"prepacked", "packed", "in-place"};
   return fmt::format(
-      "gemm {} x {}{} in {} {} b {} as {} tile {}x{} tails {}x{}{} unroll {} rows {} kc {}", spec.a,
-      spec.b, spec.b_columns ? "^T" : "", spec.accumulator, kModes[static_cast<int>(spec.mode)],
-      kSources[static_cast<int>(spec.b_source)], spec.panel, spec.mr, spec.nr, spec.row_tail,
-      spec.column_tail, spec.whole_rows ? " exactly" : "", spec.k_unroll, spec.row_block, spec.kc);
+      "gemm {} x {}{} in {} {} b {} as {} tile {}x{} tails {}x{}{} unroll {} rows {} kc {} "
+      "ahead {}",
+      spec.a, spec.b, spec.b_columns ? "^T" : "", spec.accumulator,
+      kModes[static_cast<int>(spec.mode)], kSources[static_cast<int>(spec.b_source)], spec.panel,
+      spec.mr, spec.nr, spec.row_tail, spec.column_tail, spec.whole_rows ? " exactly" : "",
+      spec.k_unroll, spec.row_block, spec.kc, spec.ahead);
 }
 
 std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarget& target) {
@@ -192,6 +210,7 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     spec.b_source = source_of(problem, spec);
     set_row_block(spec, problem);
     if (spec.b_source != GemmB::kInPlace) set_passes(spec, problem, GemmLayout(spec, target));
+    set_ahead(spec, problem, GemmLayout(spec, target));
     if (std::none_of(result.begin(), result.end(),
                      [&](const GemmSpec& other) { return to_string(other) == to_string(spec); }))
       result.push_back(spec);

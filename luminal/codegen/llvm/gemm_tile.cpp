@@ -15,7 +15,8 @@ llvm::Type* GemmTile::sum_vector() {
 llvm::Function* GemmTile::emit() {
   const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
   llvm::SmallVector<llvm::Type*, 20> types(kTileArguments, builder_.i64());
-  for (const TileArgument pointer : {kTileA, kTileB, kTileOut}) types[pointer] = builder_.pointer();
+  for (const TileArgument pointer : {kTileA, kTileB, kTileOut, kTileAhead})
+    types[pointer] = builder_.pointer();
   function_ =
       builder_.begin_function(fmt::format("tile{}x{}", rows_, vectors_), ir_.getVoidTy(), types);
   function_->addFnAttr(llvm::Attribute::NoInline);
@@ -143,6 +144,16 @@ Carried GemmTile::multiply(llvm::ArrayRef<Value*> sums, Value* a, Value* b, bool
   return result;
 }
 
+/// Asks for lines of the next panel; gives what the next step asks for.
+Value* GemmTile::ask_ahead(Value* pointer) {
+  constexpr int kSecondCache = 2;
+  for (int i = 0; i < spec_.ahead; ++i) {
+    Value* at = ir_.CreateMul(argument(kTileAheadNext), builder_.index(i));
+    builder_.prefetch(builder_.offset(pointer, at), kSecondCache);
+  }
+  return builder_.offset(pointer, argument(kTileAheadStep));
+}
+
 Carried GemmTile::run_over_k(const Carried& initial) {
   const auto tile = initial.size();
   const auto sets = static_cast<size_t>(spec_.k_unroll);
@@ -150,6 +161,7 @@ Carried GemmTile::run_over_k(const Carried& initial) {
   state.append((sets - 1) * tile, llvm::Constant::getNullValue(sum_vector()));
   state.push_back(argument(kTileA));
   state.push_back(argument(kTileB));
+  if (spec_.ahead > 0) state.push_back(argument(kTileAhead));
   const auto step = [&](Value*, llvm::ArrayRef<Value*> now, size_t count) {
     Carried next(now.begin(), now.end());
     for (size_t set = 0; set < count; ++set) {
@@ -158,6 +170,7 @@ Carried GemmTile::run_over_k(const Carried& initial) {
       std::copy(sums.begin(), sums.end(), next.begin() + static_cast<int64_t>(set * tile));
       next[sets * tile] = builder_.offset(next[sets * tile], argument(kTileAStep));
       next[sets * tile + 1] = builder_.offset(next[sets * tile + 1], argument(kTileBStep));
+      if (spec_.ahead > 0) next.back() = ask_ahead(next.back());
     }
     return next;
   };

@@ -18,9 +18,12 @@ enum TileArgument : int {
   kTileUnits,  ///< whole units of k
   kTileTail,   ///< elements of k after them, fewer than a unit
   kTileOut,
-  kTileOutRow,  ///< bytes between rows of sums
-  kTileRows,    ///< that exist, 1 to mr
-  kTileFirst,   ///< 1 if sums start here (else from what is there)
+  kTileOutRow,     ///< bytes between rows of sums
+  kTileRows,       ///< that exist, 1 to mr
+  kTileFirst,      ///< 1 if sums start here (else from what is there)
+  kTileAhead,      ///< what is asked for in the first step of k
+  kTileAheadStep,  ///< bytes from there to what the next step asks for
+  kTileAheadNext,  ///< and to the second line of a step
   kTileArguments,
 };
 
@@ -50,6 +53,7 @@ class GemmTile {
   llvm::Value* tail_unit(llvm::Value* pointer);
   llvm::Value* product(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
   llvm::Value* out_place(int row, int vector);
+  llvm::Value* ask_ahead(llvm::Value* pointer);
   Carried run_over_k(const Carried& initial);
 
   VectorBuilder& builder_;

@@ -17,9 +17,12 @@ struct Network {
   Graph graph;
   std::vector<Tensor> inputs = {};
   std::vector<Tensor> outputs = {};
+  std::vector<std::string> weights = {};  ///< names of inputs that stay the same
 
   /// One more input.
   Tensor input(const Extents& extents, DType dtype);
+  /// One more input whose data stays the same from run to run, as in the networks of peers.
+  Tensor weight(const Extents& extents, DType dtype);
 };
 
 /// One row of a suite: what runs, and the least it has to move and to compute.

@@ -12,13 +12,13 @@ constexpr int64_t kHeads = 12;
 
 /// x times a weight of its own, plus a bias.
 Tensor linear(Network& network, const Tensor& x, int64_t inputs, int64_t outputs) {
-  const Tensor weight = network.input({outputs, inputs}, x.dtype());
-  return matmul(x, transpose(weight, 0, 1)) + network.input({outputs}, x.dtype());
+  const Tensor weight = network.weight({outputs, inputs}, x.dtype());
+  return matmul(x, transpose(weight, 0, 1)) + network.weight({outputs}, x.dtype());
 }
 
 Tensor norm(Network& network, const Tensor& x) {
-  const Tensor weight = network.input({kWidth}, x.dtype());
-  return layer_norm(x, weight, network.input({kWidth}, x.dtype()));
+  const Tensor weight = network.weight({kWidth}, x.dtype());
+  return layer_norm(x, weight, network.weight({kWidth}, x.dtype()));
 }
 
 /// [tokens, width] -> [heads, tokens, width / heads]
@@ -34,8 +34,8 @@ void mlp(Network& network, int64_t batch) {
 }
 
 Tensor conv3x3(Network& network, const Tensor& x, int64_t inputs, int64_t outputs) {
-  const Tensor weight = network.input({outputs, inputs, 3, 3}, f32);
-  return conv2d(x, weight, network.input({outputs}, f32), {.padding = {{1, 1}}});
+  const Tensor weight = network.weight({outputs, inputs, 3, 3}, f32);
+  return conv2d(x, weight, network.weight({outputs}, f32), {.padding = {{1, 1}}});
 }
 
 void digit_cnn(Network& network, int64_t batch) {

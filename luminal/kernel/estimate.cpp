@@ -199,9 +199,19 @@ class Counter {
     seen.insert(statement.value);
     const bool tiled = std::exchange(tiled_, true);
     is_matrix_operand_ = true;
-    for (BodyId child : product.children) visit(child, path, seen);
+    for (BodyId child : product.children) visit(before_widening(child), path, seen);
     is_matrix_operand_ = false;
     tiled_ = tiled;
+  }
+
+  /// Matrix units take narrow operands as they are: keeping them wide gains nothing.
+  BodyId before_widening(BodyId id) const {
+    const BodyNode& node = arena_[id];
+    if (node.kind != BodyKind::kOp || node.op != Op::kCast) return id;
+    const DType from = arena_[node.children[0]].dtype;
+    const bool widens = graph::is_float(from) && graph::is_float(node.dtype) &&
+                        graph::bits(from) < graph::bits(node.dtype);
+    return widens ? before_widening(node.children[0]) : id;
   }
 
   bool on_matrix_units(const Statement& statement, const Path& path) {

@@ -52,6 +52,26 @@ TEST(ContractionKernel, EveryDtype) {
       }
 }
 
+TEST(ContractionKernel, AskingForTheNextPanelChangesNothing) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8})
+    for (const bool transposed : {false, true})
+      for (const int ahead : {1, 2}) {
+        SCOPED_TRACE(fmt::format("{} {} {} lines", dtype, transposed, ahead));
+        Graph g;
+        const Tensor a = g.input("a", {21, 37}, dtype);
+        const Tensor b =
+            transposed ? transpose(g.input("b", {150, 37}, dtype)) : g.input("b", {37, 150}, dtype);
+        Way way{.more = {.always = true, .spec = GemmSpec{}}};
+        const DType result = dtype == DType::kI8 ? DType::kI32 : dtype;
+        for (const GemmB source : {GemmB::kInPlace, GemmB::kPackedHere}) {
+          way.more.spec->ahead = ahead;
+          way.more.spec->b_source = source;
+          check(sample_of({matmul(a, b, result)}), way, {1e-2, 1e-2});
+        }
+        if (HasFailure()) return;
+      }
+}
+
 TEST(ContractionKernel, BatchesAndGroups) {
   Graph g;
   Tensor q = g.input("q", {8, 5, 16});

@@ -142,8 +142,8 @@ class AmxTile {
     LUMINAL_CHECK(spec_.mr == 2 * kAmxRows && spec_.nr == 2 * kAmxColumns,
                   "a matrix tile of {} x {}", spec_.mr, spec_.nr);
     const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
-    llvm::SmallVector<llvm::Type*, 20> types(kTileArguments, builder_.i64());
-    for (const TileArgument pointer : {kTileA, kTileB, kTileOut, kTileAhead})
+    llvm::SmallVector<llvm::Type*, 20> types(kTileCommon, builder_.i64());
+    for (const TileArgument pointer : {kTileA, kTileB, kTileOut})
       types[pointer] = builder_.pointer();
     function_ = builder_.begin_function("amx_tile", ir_.getVoidTy(), types);
     function_->addFnAttr(llvm::Attribute::NoInline);

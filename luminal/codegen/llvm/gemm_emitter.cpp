@@ -214,7 +214,7 @@ class GemmEmitter : Emitter {
   /// The lines of the next panel that a tile asks for, into the second cache. A step of k has work
   /// for so many lines of the next panel; the first tiles of a panel share them, the others ask for
   /// nothing new.
-  void set_ahead(const Product& product, Value* row, Value* k_begin, Value* units, Value* next,
+  void set_ahead(const Product& product, Value* row, Value* k_begin, Value* next,
                  Value** arguments) {
     constexpr int64_t kLine = 64;
     arguments[kTileAhead] = arguments[kTileA];
@@ -229,7 +229,7 @@ class GemmEmitter : Emitter {
     Value* step = nullptr;
     if (product.b.place->k_stride.is_constant(1)) {
       // Rows of k lie one after the other.
-      at = ir_.CreateMul(ir_.CreateMul(line, units), builder_.index(kLine));
+      at = ir_.CreateMul(ir_.CreateMul(line, arguments[kTileUnits]), builder_.index(kLine));
       step = builder_.index(spec_.ahead * kLine);
       arguments[kTileAheadNext] = builder_.index(kLine);
     } else {
@@ -353,10 +353,11 @@ class GemmEmitter : Emitter {
     arguments[kTileOutRow] = out_row;
     arguments[kTileRows] = rows;
     arguments[kTileFirst] = first;
-    set_ahead(plan_.products[product], row, k_begin, arguments[kTileUnits], panel.next, arguments);
+    if (spec_.ahead > 0) set_ahead(plan_.products[product], row, k_begin, panel.next, arguments);
+    const llvm::ArrayRef<Value*> all(arguments, spec_.ahead > 0 ? kTileArguments : kTileCommon);
     const auto call = [&](llvm::Function* tile) {
       return [&, tile] {
-        ir_.CreateCall(tile, arguments);
+        ir_.CreateCall(tile, all);
         return Carried{};
       };
     };
@@ -376,30 +377,44 @@ class GemmEmitter : Emitter {
   /// What is done to the sums of some rows, and storing.
   void finish(Value* row, Value* rows, const std::vector<Value*>& sums, Value* sums_row) {
     const int lanes = layout_.lanes();
-    builder_.loop(builder_.index(0), rows, builder_.index(1), [&](Value* r) {
-      const BodyCode::Scope in_row(body_);
-      body_.set_axis(plan_.m.flat, ir_.CreateAdd(row, r));
-      Value* at_row = ir_.CreateMul(r, sums_row);
-      builder_.loop(builder_.index(0), columns_, builder_.index(lanes), [&](Value* column) {
-        const BodyCode::Scope in_vector(body_);
-        const auto store = [&](Value* mask) {
-          const BodyCode::Scope scope(body_);
-          body_.spread(plan_.n.flat, ir_.CreateAdd(column_, column), lanes, mask);
-          finish_vector(sums, at_row, column);
-          body_.gather_up();
-          return Carried{};
-        };
-        Value* rest = ir_.CreateSub(columns_, column);
-        if (builder_.target().has(runtime::CpuFeature::kAvx512f)) {
-          store(builder_.lanes_below(rest, lanes));
-          return;
-        }
-        // Masks are slow here.
-        builder_.if_else(
-            ir_.CreateICmpSGE(rest, builder_.index(lanes)), [&] { return store(nullptr); },
-            [&] { return store(builder_.lanes_below(rest, lanes)); });
-      });
+    builder_.loop(builder_.index(0), columns_, builder_.index(lanes), [&](Value* column) {
+      const BodyCode::Scope in_vector(body_);
+      const auto finish_rows = [&](Value* mask) {
+        const BodyCode::Scope scope(body_);
+        body_.spread(plan_.n.flat, ir_.CreateAdd(column_, column), lanes, mask);
+        find_what_rows_share();
+        builder_.loop(builder_.index(0), rows, builder_.index(1), [&](Value* r) {
+          const BodyCode::Scope in_row(body_);
+          body_.set_axis(plan_.m.flat, ir_.CreateAdd(row, r));
+          finish_vector(sums, ir_.CreateMul(r, sums_row), column);
+        });
+        body_.gather_up();
+        return Carried{};
+      };
+      Value* rest = ir_.CreateSub(columns_, column);
+      if (builder_.target().has(runtime::CpuFeature::kAvx512f)) {
+        finish_rows(builder_.lanes_below(rest, lanes));
+        return;
+      }
+      // Masks are slow here.
+      builder_.if_else(
+          ir_.CreateICmpSGE(rest, builder_.index(lanes)), [&] { return finish_rows(nullptr); },
+          [&] { return finish_rows(builder_.lanes_below(rest, lanes)); });
     });
+  }
+
+  /// Loads what is the same in all rows (a bias) once for a vector of columns.
+  void find_what_rows_share() {
+    std::vector<kernel::BodyId> values;
+    for (const kernel::Root& root : plan_.roots) values.push_back(root.value);
+    for (const kernel::BodyId id : code_.arena->reachable(values)) {
+      const kernel::BodyNode& node = (*code_.arena)[id];
+      const bool is_sum = std::any_of(plan_.products.begin(), plan_.products.end(),
+                                      [&](const Product& product) { return product.sum == id; });
+      if (node.kind == kernel::BodyKind::kLoad && !is_sum && node.index_values.empty() &&
+          !kernel::contains(node.free, plan_.m.flat))
+        body_.value(id);
+    }
   }
 
   void finish_vector(const std::vector<Value*>& sums, Value* at_row, Value* column) {

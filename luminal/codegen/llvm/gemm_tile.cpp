@@ -14,9 +14,10 @@ llvm::Type* GemmTile::sum_vector() {
 
 llvm::Function* GemmTile::emit() {
   const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
-  llvm::SmallVector<llvm::Type*, 20> types(kTileArguments, builder_.i64());
-  for (const TileArgument pointer : {kTileA, kTileB, kTileOut, kTileAhead})
-    types[pointer] = builder_.pointer();
+  llvm::SmallVector<llvm::Type*, 20> types(spec_.ahead > 0 ? kTileArguments : kTileCommon,
+                                           builder_.i64());
+  for (const TileArgument pointer : {kTileA, kTileB, kTileOut}) types[pointer] = builder_.pointer();
+  if (spec_.ahead > 0) types[kTileAhead] = builder_.pointer();
   function_ =
       builder_.begin_function(fmt::format("tile{}x{}", rows_, vectors_), ir_.getVoidTy(), types);
   function_->addFnAttr(llvm::Attribute::NoInline);

@@ -18,12 +18,13 @@ enum TileArgument : int {
   kTileUnits,  ///< whole units of k
   kTileTail,   ///< elements of k after them, fewer than a unit
   kTileOut,
-  kTileOutRow,     ///< bytes between rows of sums
-  kTileRows,       ///< that exist, 1 to mr
-  kTileFirst,      ///< 1 if sums start here (else from what is there)
-  kTileAhead,      ///< what is asked for in the first step of k
-  kTileAheadStep,  ///< bytes from there to what the next step asks for
-  kTileAheadNext,  ///< and to the second line of a step
+  kTileOutRow,               ///< bytes between rows of sums
+  kTileRows,                 ///< that exist, 1 to mr
+  kTileFirst,                ///< 1 if sums start here (else from what is there)
+  kTileCommon,               ///< so many; the others are there if the spec asks ahead
+  kTileAhead = kTileCommon,  ///< what is asked for in the first step of k
+  kTileAheadStep,            ///< bytes from there to what the next step asks for
+  kTileAheadNext,            ///< and to the second line of a step
   kTileArguments,
 };
 

@@ -34,7 +34,8 @@ struct Options {
   bool cache = true;
   /// Keep the text of every kernel's loops, for explaining.
   bool keep_text = false;
-  /// Keep what every kernel should compute, in primitives (kernel_definition.h).
+  /// Keep what every kernel should compute, compare every step of every run with it and end the run
+  /// at the first that is wrong (plan/step_check.h). Slow.
   bool check_steps = false;
 };
 

@@ -14,16 +14,6 @@ namespace {
 constexpr int64_t kPerMille[] = {500, 900, 990, 999};
 constexpr size_t kWorst = 10;
 
-/// "[1, 2]"
-std::string coordinates(int64_t position, const Extents& extents) {
-  Extents index = extents;
-  for (size_t k = extents.size(); k-- > 0;) {
-    index[k] = position % extents[k];
-    position /= extents[k];
-  }
-  return to_string(index);
-}
-
 DiffElement compare_element(int64_t position, double ours, double reference) {
   const bool one_nan = std::isnan(ours) != std::isnan(reference);
   double distance = std::fabs(ours - reference);
@@ -84,6 +74,15 @@ void write_report(std::ostream& text, const DiffReport& report, const Array& our
 }
 
 }  // namespace
+
+std::string coordinates(int64_t position, const Extents& extents) {
+  Extents index = extents;
+  for (size_t k = extents.size(); k-- > 0;) {
+    index[k] = position % extents[k];
+    position /= extents[k];
+  }
+  return to_string(index);
+}
 
 void print_glance(std::ostream& text, const std::string& label, const Array& array) {
   constexpr int64_t kShown = 3;

@@ -16,6 +16,9 @@ namespace luminal::graph {
 /// values).
 void print_glance(std::ostream& text, const std::string& label, const Array& array);
 
+/// "[3, 17]": where a row-major position is.
+std::string coordinates(int64_t position, const Extents& extents);
+
 /// One element of a comparison.
 struct DiffElement {
   int64_t position;  // row-major

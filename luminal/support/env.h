@@ -21,6 +21,8 @@ enum class EnvVar {
   kCacheMegabytes,
   kThreads,
   kProgress,
+  kCheckSteps,
+  kCheckDir,
   kXdgCacheHome,
   kHome,
 };
@@ -55,6 +57,11 @@ inline constexpr std::array kEnvironmentTable{
             "threads that compute, the caller included; 0: one per processor the process may use"},
     EnvInfo{EnvVar::kProgress, "LUMINAL_PROGRESS", EnvKind::kChoice, "auto", "auto|on|off", 0, 0,
             "progress bars on stderr; auto: only when it is a terminal"},
+    EnvInfo{
+        EnvVar::kCheckSteps, "LUMINAL_CHECK_STEPS", EnvKind::kFlag, "off", "", 0, 0,
+        "compare every kernel of every run with the interpreter and end at the first wrong one"},
+    EnvInfo{EnvVar::kCheckDir, "LUMINAL_CHECK_DIR", EnvKind::kText, ".", "", 0, 0,
+            "where a wrong kernel and its inputs are saved for luminal-replay"},
     EnvInfo{EnvVar::kXdgCacheHome, "XDG_CACHE_HOME", EnvKind::kText, "", "", 0, 0,
             "the user's cache directory, as the desktop standard has it"},
     EnvInfo{EnvVar::kHome, "HOME", EnvKind::kText, "", "", 0, 0,

@@ -1,8 +1,6 @@
 #include "bounds.h"
 
-#include <cmath>
-
-#include "luminal/graph/query.h"
+#include "luminal/graph/dtype.h"
 
 namespace luminal::test {
 namespace {
@@ -79,27 +77,6 @@ Tolerance function_bound(DType dtype) {
 Tolerance native_bound(Tolerance of_oracle) {
   if (of_oracle.kind == Tolerance::Kind::kUlps) of_oracle.ulps += 3;
   return of_oracle;
-}
-
-std::optional<Tolerance> graph_bound(const graph::Graph& graph, const graph::Edge& output,
-                                     bool round_each) {
-  int narrowest = 128;
-  bool computed = false;
-  for (const graph::NodeId id : graph::upstream(graph, std::span(&output.node, 1))) {
-    const graph::Node& node = graph.node(id);
-    if (!graph::is_float(node.dtype())) continue;
-    if (node.op == Op::kProd) return std::nullopt;
-    narrowest = std::min(narrowest, graph::bits(node.dtype()));
-    computed = computed || !node.operands.empty();
-  }
-  if (!graph::is_float(graph.node(output.node).dtype()))
-    return computed ? std::nullopt : std::optional(Tolerance{});
-  if (computed && narrowest < 32 && !round_each) return std::nullopt;
-  const double near = narrowest == 64   ? 1e-9
-                      : narrowest == 32 ? 1e-4
-                      : narrowest == 16 ? 4e-2
-                                        : 0.5;
-  return close(near, near);
 }
 
 }  // namespace luminal::test

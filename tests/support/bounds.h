@@ -1,9 +1,8 @@
-// How far native code may be from the oracle: every suite that compares the two asks here. The
+// How far native code may be from the oracle: suites of single ops and functions ask here. The
 // oracle computes op by op and rounds after each; native code has functions of its own, takes sums
 // in another order, and keeps more of narrow floats, so some results differ in their last bits.
+// Graphs of any kind are compared by graph/expected.h, which runs the oracle several times.
 #pragma once
-
-#include <optional>
 
 #include "comparison.h"
 #include "luminal/graph/graph.h"
@@ -20,12 +19,5 @@ Tolerance function_bound(graph::DType dtype);
 
 /// What a result may differ from another implementation's by, given what the oracle may.
 Tolerance native_bound(Tolerance of_oracle);
-
-/// An output of any graph: what the narrowest float on the way to it allows. Nothing where no bound
-/// holds: integers made of computed floats, which may become any neighbour; products of many
-/// factors, which the oracle forms in f64; and narrow floats that are not rounded where the graph
-/// says, which may overflow there and not here.
-std::optional<Tolerance> graph_bound(const graph::Graph& graph, const graph::Edge& output,
-                                     bool round_each);
 
 }  // namespace luminal::test

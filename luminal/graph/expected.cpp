@@ -1,0 +1,253 @@
+#include "luminal/graph/expected.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "luminal/graph/effects.h"
+#include "luminal/graph/query.h"
+#include "luminal/graph/widened.h"
+#include "luminal/support/error.h"
+
+namespace luminal::graph {
+namespace {
+
+/// Zero if equal, both NaN included; infinite if only one is finite or a number.
+double distance(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0.0;
+  const double result = std::fabs(a - b);
+  return std::isnan(result) ? INFINITY : result;
+}
+
+/// What lies below is not told from 0: results that are flushed, steps between denormals.
+double smallest(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 0x1p-1022;
+    case DType::kF16:
+      return 0x1p-24;
+    case DType::kF8E4M3:
+      return 0x1p-9;
+    case DType::kF8E5M2:
+      return 0x1p-16;
+    default:
+      return is_float(dtype) ? 0x1p-126 : 0.0;
+  }
+}
+
+/// Which outputs rounding reaches, and which hold products of many factors.
+struct Facts {
+  bool rounded = false;
+  bool has_product = false;
+  bool has_bits = false;  // of a float that was computed: any NaN may have other ones
+  DType computes_in = DType::kF64;
+};
+
+Facts facts_of(const Graph& graph, const Output& output) {
+  Facts facts;
+  for (const NodeId id : upstream(graph, std::span(&output.edge.node, 1))) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::kBitcast && facts.rounded &&
+        is_float(graph.node(node.operands[0].node).dtype()))
+      facts.has_bits = true;
+    if (!is_rounded(graph, node)) continue;
+    facts.rounded = true;
+    facts.has_product = facts.has_product || node.op == Op::kProd;
+    if (bits(node.dtype()) < 64) facts.computes_in = DType::kF32;
+  }
+  return facts;
+}
+
+/// Values of f64 where the dtype they stand for can hold them: beyond its range as it has them.
+std::vector<double> held_in(DType dtype, const Array& wide) {
+  std::vector<double> values = wide.to_vector<double>();
+  if (!is_float(dtype)) return values;
+  const std::vector<double> held = wide.cast(dtype).to_vector<double>();
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(held[i]) || dtype == DType::kF8E4M3) values[i] = held[i];
+  return values;
+}
+
+class ExpectedRun {
+ public:
+  ExpectedRun(const Graph& graph, const RunRequest& request) : graph_(graph), request_(request) {
+    request_.on_step = nullptr;
+    request_.text = &unheard_;
+  }
+
+  std::vector<Expected> run() {
+    std::vector<Expected> result;
+    const std::vector<Array> given = make_interpreter(graph_)->run(request_);
+    for (const Array& value : given) result.push_back({value, {}, {}, false});
+    DType computes_in = DType::kF64;
+    bool rounded = false;
+    for (const Output& output : graph_.outputs()) {
+      facts_.push_back(facts_of(graph_, output));
+      rounded = rounded || facts_.back().rounded;
+      if (facts_.back().computes_in == DType::kF32) computes_in = DType::kF32;
+    }
+    if (!rounded) return result;
+    by_ = move_of(computes_in);
+    const auto wide = outputs_of(Move::kNone);
+    if (!wide) return with_last_place(std::move(result));
+    const auto one = outputs_of(Move::kOneWay);
+    const auto other = outputs_of(Move::kOtherWay);
+    for (size_t k = 0; k < result.size(); ++k) {
+      if (!facts_[k].rounded) continue;
+      result[k].has_product = facts_[k].has_product;
+      const DType dtype = result[k].value.dtype();
+      result[k].wide = held_in(dtype, (*wide)[k]);
+      std::vector<double> spread(result[k].wide.size(), 0.0);
+      for (const std::vector<Array>* run :
+           {&given, one ? &*one : nullptr, other ? &*other : nullptr})
+        if (run != nullptr) add_distances((*run)[k], (*wide)[k], dtype, spread);
+      if (facts_[k].has_bits) spread.assign(spread.size(), INFINITY);
+      result[k].allowed = allowed(result[k].value, std::move(spread));
+    }
+    return result;
+  }
+
+ private:
+  /// The widened graph's outputs. Nothing where it cannot run: positions that follow from moved
+  /// floats may be out of range.
+  std::optional<std::vector<Array>> outputs_of(Move move) const {
+    std::map<std::string, Array> inputs;
+    RunRequest request = request_;
+    uint64_t number = 0;
+    for (const auto& [name, value] : request_.inputs)
+      inputs.emplace(name, widened(*value, move, by_, number++));
+    for (const auto& [name, value] : inputs) request.inputs[name] = &value;
+    try {
+      return make_interpreter(widened(graph_, move))->run(request);
+    } catch (const UserError&) {
+      return std::nullopt;
+    }
+  }
+
+  /// Adds how far apart the elements of two runs are.
+  static void add_distances(const Array& a, const Array& b, DType dtype, std::vector<double>& sum) {
+    const std::vector<double> left = held_in(dtype, a), right = held_in(dtype, b);
+    for (size_t i = 0; i < sum.size(); ++i) {
+      const double apart = distance(left[i], right[i]);
+      const auto at = static_cast<int64_t>(i);
+      // Integers beyond 2^53 may be equal as doubles and are not.
+      const bool hidden = apart == 0.0 && !is_float(dtype) && !(a.at(at) == b.at(at));
+      sum[i] += hidden ? INFINITY : apart;
+    }
+  }
+
+  /// An element whose runs agree by chance is given what seven of eight have at least: values of
+  /// very different size may stand in one array, and the small ones must not get the slack of the
+  /// large ones.
+  static std::vector<double> allowed(const Array& value, std::vector<double> spread) {
+    std::vector<double> finite;
+    for (const double each : spread)
+      if (std::isfinite(each)) finite.push_back(each);
+    double usual = 0.0;
+    if (!finite.empty()) {
+      const auto low = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 8);
+      std::nth_element(finite.begin(), low, finite.end());
+      usual = *low;
+    }
+    const std::vector<double> values = value.to_vector<double>();
+    const bool real = is_float(value.dtype());
+    for (size_t i = 0; i < spread.size(); ++i) {
+      spread[i] = kSlack * std::max(spread[i], real ? usual : 0.0) + smallest(value.dtype());
+      if (real && std::isfinite(values[i]))
+        spread[i] += last_place(value.dtype()) * std::fabs(values[i]);
+    }
+    return spread;
+  }
+
+  std::vector<Expected> with_last_place(std::vector<Expected> result) const {
+    for (size_t k = 0; k < result.size(); ++k) {
+      if (!facts_[k].rounded) continue;
+      result[k].wide = result[k].value.to_vector<double>();
+      result[k].allowed = allowed(result[k].value, std::vector<double>(result[k].wide.size(), 0.0));
+    }
+    return result;
+  }
+
+  const Graph& graph_;
+  RunRequest request_;
+  std::vector<Facts> facts_;
+  double by_ = 0.0;
+  std::ostringstream unheard_;
+};
+
+/// True for values that a product which left the range on the way may give.
+bool left_range(double value, DType dtype) {
+  return !std::isfinite(value) || std::fabs(value) <= smallest(dtype);
+}
+
+}  // namespace
+
+double last_place(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 0x1p-50;
+    case DType::kF32:
+      return 0x1p-21;
+    case DType::kF16:
+      return 0x1p-10;
+    case DType::kBF16:
+      return 0x1p-7;
+    case DType::kF8E4M3:
+      return 0x1p-3;
+    case DType::kF8E5M2:
+      return 0x1p-2;
+    default:
+      return 0.0;
+  }
+}
+
+std::vector<Expected> expected_outputs(const Graph& graph, const RunRequest& request) {
+  return ExpectedRun(graph, request).run();
+}
+
+Comparison compare(const Array& actual, const Expected& expected) {
+  Comparison result;
+  result.size = expected.value.size();
+  result.same_type =
+      actual.dtype() == expected.value.dtype() && actual.extents() == expected.value.extents();
+  if (!result.same_type || actual.identical(expected.value)) return result;
+  const DType dtype = actual.dtype();
+  double worst_ratio = -1.0;
+  for (int64_t i = 0; i < result.size; ++i) {
+    const Scalar should = expected.value.at(i);
+    const Scalar is = actual.at(i);
+    const double a = is.as_double();
+    if (should == is || (is_float(dtype) && a == should.as_double())) continue;
+    const auto at = static_cast<size_t>(i);
+    const double allowed = expected.allowed.empty() ? 0.0 : expected.allowed[at];
+    if (std::isinf(allowed) || (expected.has_product && left_range(a, dtype))) {
+      ++result.undecided;
+      continue;
+    }
+    double away = distance(a, should.as_double());
+    if (!expected.wide.empty()) away = std::min(away, distance(a, expected.wide[at]));
+    // Integers beyond 2^53 may be equal as doubles and are not.
+    if (away <= allowed && allowed > 0.0) continue;
+    ++result.wrong;
+    const double ratio = allowed > 0.0 ? away / allowed : INFINITY;
+    if (ratio <= worst_ratio) continue;
+    worst_ratio = ratio;
+    result.worst = {coordinates(i, actual.extents()), should, is, allowed};
+  }
+  return result;
+}
+
+std::string to_string(const Comparison& comparison) {
+  if (!comparison.same_type) return "the dtype or shape is another";
+  if (!comparison.worst) return fmt::format("{} elements are right", comparison.size);
+  const WrongElement& worst = *comparison.worst;
+  const std::string near =
+      worst.allowed > 0 ? fmt::format(", or nearer than {:.3g}", worst.allowed) : "";
+  return fmt::format("{} of {} elements are wrong; the worst, {}, is {} and should be {}{}",
+                     comparison.wrong, comparison.size, worst.place, worst.actual.to_string(),
+                     worst.expected.to_string(), near);
+}
+
+}  // namespace luminal::graph

@@ -1,0 +1,187 @@
+#include "luminal/graph/widened.h"
+
+#include <cmath>
+
+#include "luminal/support/hash.h"
+
+namespace luminal::graph {
+namespace {
+
+/// Integers of up to this size are counts and positions; products of two are exact in f32.
+constexpr double kSmallInteger = 4096.0;
+
+/// From -1 to 1, not near 0, the same for the same number; of different size for different numbers,
+/// so that moves do not cancel where results do.
+double direction(uint64_t number, Move move) {
+  const uint64_t bits = support::mix64(number + 0x9e3779b97f4a7c15ULL);
+  const double size = 0.5 + static_cast<double>(bits >> 12) * 0x1p-53;
+  const bool up = ((bits & 1) == 0) == (move == Move::kOneWay);
+  return up ? size : -size;
+}
+
+bool is_power_of_two(const Node& node) {
+  if (node.op != Op::kConstant) return false;
+  const Array& value = node.attribute<ConstantAttribute>().value;
+  if (value.size() != 1) return false;
+  int exponent = 0;
+  return std::fabs(std::frexp(value.at(0).as_double(), &exponent)) == 0.5;
+}
+
+bool is_exact_op(Op op) {
+  switch (op) {
+    case Op::kFloor:
+    case Op::kRound:
+    case Op::kBitcast:
+    case Op::kMod:
+    case Op::kMax:
+    case Op::kSelect:
+    case Op::kReduceMax:
+    case Op::kCopy:
+      return true;
+    default:
+      return !is_elementwise(op) && !is_reduction(op);
+  }
+}
+
+class Widener {
+ public:
+  Widener(const Graph& graph, Move move) : graph_(graph), move_(move) {}
+
+  Graph run() {
+    for (const NodeId id : graph_.ids()) new_id_.push_back(add(id));
+    for (const Output& output : graph_.outputs())
+      result_.add_output(output.name, translated(output.edge));
+    return std::move(result_);
+  }
+
+ private:
+  bool is_wide(NodeId old) const { return is_float(graph_.node(old).dtype()); }
+
+  /// The operand in the new graph, with an f64 fill.
+  Edge translated(const Edge& old) const {
+    const View& view = old.view;
+    const NodeId node = new_id_[old.node.value];
+    if (view.conditions().empty() || !is_wide(old.node)) return {view, node};
+    return {View(view.source(), view.domain(), view.index(), view.conditions(),
+                 view.fill().cast(DType::kF64)),
+            node};
+  }
+
+  Edge with_dtype(const Edge& edge, DType dtype) {
+    return result_.whole(result_.add_cast(Op::kCast, edge, dtype));
+  }
+
+  NodeId add(NodeId id) {
+    const Node& node = graph_.node(id);
+    const NodeId added = is_float(node.dtype()) ? add_float(node) : add_other(node);
+    if (move_ == Move::kNone || !is_rounded(graph_, node)) return added;
+    const double by = 1.0 + move_of(node.dtype()) * direction(id.value, move_);
+    const NodeId factor = result_.add_constant(Scalar::of(DType::kF64, by));
+    return result_.add(Op::kMul, {result_.whole(added), Edge{View({}, node.shape(), {}), factor}});
+  }
+
+  std::vector<Edge> operands_of(const Node& node) const {
+    std::vector<Edge> operands;
+    for (const Edge& edge : node.operands) operands.push_back(translated(edge));
+    return operands;
+  }
+
+  NodeId add_float(const Node& node) {
+    switch (node.op) {
+      case Op::kInput:
+        return result_.add_input(node.attribute<InputAttribute>().name, DType::kF64, node.shape());
+      case Op::kConstant:
+        return result_.add_constant(node.attribute<ConstantAttribute>().value.cast(DType::kF64));
+      case Op::kIota:
+        return result_.add_iota(DType::kF64, node.shape(), node.attribute<IotaAttribute>().value);
+      case Op::kCast: {
+        const Edge operand = translated(node.operands[0]);
+        return is_wide(node.operands[0].node) ? result_.add(Op::kCopy, {operand})
+                                              : result_.add_cast(Op::kCast, operand, DType::kF64);
+      }
+      case Op::kBitcast:
+      case Op::kCustom: {
+        const Edge whole = result_.whole(add_as_it_was(node));
+        return result_.add_cast(Op::kCast, whole, DType::kF64);
+      }
+      default:
+        return add_other(node);
+    }
+  }
+
+  NodeId add_other(const Node& node) {
+    if (node.op == Op::kBitcast || node.op == Op::kCustom) return add_as_it_was(node);
+    if (has_effect(node.op)) return result_.add(Op::kCopy, operands_of(node));
+    if (node.op == Op::kInput || node.op == Op::kConstant || node.op == Op::kIota ||
+        node.op == Op::kCast)
+      return result_.add_like(node, operands_of(node));
+    return result_.add(node.op, operands_of(node), node.attributes);
+  }
+
+  /// Nodes that see the dtype itself.
+  NodeId add_as_it_was(const Node& node) {
+    std::vector<Edge> operands;
+    for (const Edge& edge : node.operands)
+      operands.push_back(is_wide(edge.node)
+                             ? with_dtype(translated(edge), graph_.node(edge.node).dtype())
+                             : translated(edge));
+    return result_.add_like(node, std::move(operands));
+  }
+
+  const Graph& graph_;
+  Move move_;
+  Graph result_;
+  std::vector<NodeId> new_id_;
+};
+
+bool all_small_integers(const std::vector<double>& values) {
+  for (const double value : values)
+    if (std::isfinite(value) && (std::trunc(value) != value || std::fabs(value) > kSmallInteger))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+bool is_rounded(const Graph& graph, const Node& node) {
+  if (!is_float(node.dtype()) || is_exact_op(node.op)) return false;
+  // Widening keeps every value; so does the cast of an integer that a graph computes with.
+  if (node.op == Op::kCast)
+    return is_float(graph.node(node.operands[0].node).dtype()) &&
+           bits(graph.node(node.operands[0].node).dtype()) > bits(node.dtype());
+  if (node.op != Op::kMul) return true;
+  return !is_power_of_two(graph.node(node.operands[0].node)) &&
+         !is_power_of_two(graph.node(node.operands[1].node));
+}
+
+double move_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 0x1p-50;
+    case DType::kF16:
+      return 0x1p-11;
+    case DType::kBF16:
+      return 0x1p-8;
+    case DType::kF8E4M3:
+      return 0x1p-4;
+    case DType::kF8E5M2:
+      return 0x1p-3;
+    default:
+      return 0x1p-22;
+  }
+}
+
+Graph widened(const Graph& graph, Move move) { return Widener(graph, move).run(); }
+
+Array widened(const Array& value, Move move, double by, uint64_t number) {
+  if (!is_float(value.dtype())) return value;
+  Array wide = value.cast(DType::kF64);
+  if (move == Move::kNone || all_small_integers(wide.to_vector<double>())) return wide;
+  const uint64_t seed = support::hash_combine(number, 1);
+  uint64_t position = 0;
+  for (double& element : wide.mutable_as<double>())
+    element *= 1.0 + by * direction(seed + position++, move);
+  return wide;
+}
+
+}  // namespace luminal::graph

@@ -58,13 +58,16 @@ void report(bool decode, int layers, bool outline) {
     if (outline) found = compiler::find_outline(graph);
     reduced = compiler::reduce(graph, found);
   });
-  size_t e_nodes = 0, estimated = 0;
-  const double rules = milliseconds([&] { e_nodes = rules::choices(reduced.graph).stats.nodes; });
+  std::optional<rules::Choices> choices;
+  const double rules = milliseconds([&] { choices.emplace(rules::choices(reduced.graph)); });
+  const size_t e_nodes = choices->stats.nodes;
+  size_t estimated = 0;
   const double search = milliseconds([&] {
+    compiler::assign_parts(choices->program, found, reduced, {choices->place, choices->outputs});
     kernel::Arena arena;
     kernel::CutSearchOptions options;
     options.machine = kernel::Machine::cpu(2);
-    estimated = kernel::search_cut(arena, compiler::ReducedProgram(reduced), options).estimated;
+    estimated = kernel::search_choice(arena, choices->program, options).estimated;
   });
   compiler::Plan plan;
   const double total = milliseconds(

@@ -8,7 +8,7 @@
 #include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/labels.h"
-#include "luminal/compiler/outline_search.h"
+#include "luminal/compiler/planned_program.h"
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
 #include "luminal/runtime/cpu/thread_team.h"
@@ -19,38 +19,21 @@ namespace {
 using graph::Node;
 using kernel::PlannedKernel;
 
-/// A program that has to materialise more than it is asked for.
-class WithRoots : public kernel::Program {
- public:
-  WithRoots(const kernel::Program& program, std::span<const NodeId> more)
-      : program_(program), roots_(program.roots().begin(), program.roots().end()) {
-    for (const NodeId id : more)
-      if (std::find(roots_.begin(), roots_.end(), id) == roots_.end()) roots_.push_back(id);
-  }
-  size_t size() const override { return program_.size(); }
-  const Node& node(NodeId id) const override { return program_.node(id); }
-  std::span<const NodeId> roots() const override { return roots_; }
-  size_t variant(NodeId id) const override { return program_.variant(id); }
-  std::span<const kernel::NamedRegion> named_regions() const override {
-    return program_.named_regions();
-  }
-
- private:
-  const kernel::Program& program_;
-  std::vector<NodeId> roots_;
-};
-
-kernel::CutSearchOptions search_options(const Options& options) {
-  kernel::CutSearchOptions result;
+ProgramSearch search_options(const Options& options) {
+  ProgramSearch result;
   const int threads = options.threads > 0 ? options.threads : runtime::default_thread_team().size();
-  result.machine = options.machine.value_or(kernel::Machine::cpu(threads));
-  result.estimate = {
+  result.cut.machine = options.machine.value_or(kernel::Machine::cpu(threads));
+  result.cut.estimate = {
       .dims = options.dims, .typical_dim = options.typical_dim, .reassociate = options.reassociate};
   if (!options.round_each)
-    result.cost = [machine = result.machine, estimate = result.estimate](
-                      kernel::Arena& arena, const kernel::Kernel& kernel) {
+    result.cut.cost = [machine = result.cut.machine, estimate = result.cut.estimate](
+                          kernel::Arena& arena, const kernel::Kernel& kernel) {
       return codegen::attention_cost(arena, kernel, machine, estimate);
     };
+  if (!options.outline) result.outline.reset();
+  result.rules = rules::RuleOptions{.reassociate = options.reassociate,
+                                    .join_siblings = !options.weights.empty()};
+  if (!options.rules) result.rules.reset();
   return result;
 }
 
@@ -61,21 +44,20 @@ class PlanBuilder {
         options_(options),
         plan_(plan),
         checks_(index_checks(graph)),
-        source_(graph),
-        program_(source_, checked_nodes()),
+        planned_(graph, checked_nodes(), search_options(options)),
+        program_(planned_.program()),
+        arena_(planned_.arena()),
+        cut_(planned_.plan()),
         buffers_(plan),
         kernels_(options) {}
 
   void run() {
-    const kernel::CutSearchOptions search = search_options(options_);
-    cut_ = options_.outline ? search_outlined(arena_, source_, program_, checked_nodes(), search)
-                            : kernel::search_cut(arena_, program_, search);
-    const std::vector<WorkUnit> units = ordered_units(program_, *cut_, checks_);
-    for (size_t k = 0; k < cut_->kernels.size(); ++k) add_kernel(k);
+    const std::vector<WorkUnit> units = ordered_units(program_, cut_, placed_checks());
+    for (size_t k = 0; k < cut_.kernels.size(); ++k) add_kernel(k);
     kernels_.compile();
     for (const WorkUnit& unit : units) add_steps(unit);
     for (size_t k = 0; k < graph_.outputs().size(); ++k)
-      plan_.outputs.push_back(buffer(source_.output(k)));
+      plan_.outputs.push_back(buffer(planned_.output(k)));
     plan_.kernels = kernels_.take_kernels();
     buffers_.place();
   }
@@ -90,12 +72,21 @@ class PlanBuilder {
     return result;
   }
 
+  std::vector<PlacedCheck> placed_checks() const {
+    std::vector<PlacedCheck> result;
+    for (const IndexCheck& check : checks_)
+      if (!check.from_dims)
+        result.push_back(
+            {check.gather, planned_.place(graph_.node(check.gather).operands[0].node)});
+    return result;
+  }
+
   void add_kernel(size_t number) {
-    PlannedKernel& planned = cut_->kernels[number];
+    PlannedKernel& planned = cut_.kernels[number];
     if (planned.copy && has_constants_of_original(planned)) return add_copy(planned);
-    if (planned.copy) planned = written_out(arena_, program_, *cut_, number);
+    if (planned.copy) planned = written_out(arena_, program_, cut_, number);
     labels_.push_back(
-        label_of(graph_, program_, nodes_inside(program_, planned.nodes, planned.reads)));
+        label_of(program_, nodes_inside(program_, planned.nodes, planned.reads), terms_));
     const kernel::NestOptions nest{.online = false, .keep_rows = true};
     uses_.push_back(
         kernels_.add(arena_, planned.estimate.kernel, labels_.back(), nest, constants_of(planned)));
@@ -118,7 +109,7 @@ class PlanBuilder {
   }
 
   bool has_constants_of_original(const PlannedKernel& planned) const {
-    std::vector<NodeId> expected = constants_of(cut_->kernels[planned.copy->of]);
+    std::vector<NodeId> expected = constants_of(cut_.kernels[planned.copy->of]);
     for (NodeId& id : expected) id = counterpart(*planned.copy, id);
     std::sort(expected.begin(), expected.end());
     return expected == constants_of(planned);  // in the order of what is read, ascending
@@ -126,7 +117,7 @@ class PlanBuilder {
 
   /// The kernel as it is written out, which may be for other tensors.
   const PlannedKernel& original(const PlannedKernel& planned) const {
-    return planned.copy ? cut_->kernels[planned.copy->of] : planned;
+    return planned.copy ? cut_.kernels[planned.copy->of] : planned;
   }
   /// The tensor of the original for one of a kernel.
   static NodeId in_original(const PlannedKernel& planned, NodeId tensor) {
@@ -156,7 +147,7 @@ class PlanBuilder {
     if (found != buffer_of_.end()) return found->second;
     const Node& node = program_.node(id);
     PlanBuffer buffer;
-    buffer.name = node.name.empty() ? fmt::format("%{}", id.value) : node.name;
+    buffer.name = name_of(id);
     buffer.type = node.type;
     buffer.bytes = bytes_of(node.type);
     if (node.op == graph::Op::kInput) {
@@ -171,32 +162,45 @@ class PlanBuilder {
     return number;
   }
 
+  /// What a value is called, in terms of the graph.
+  std::string name_of(NodeId id) const {
+    const NodeId origin = planned_.origin(id);
+    const std::string& name = graph_.node(origin).name;
+    return fmt::format("{}{}", planned_.is_made_by_rules(id) ? "for " : "",
+                       name.empty() ? fmt::format("%{}", origin.value) : name);
+  }
+
   PlanStep step_of(NodeId id, std::string label) const {
     PlanStep step;
     step.label = std::move(label);
-    // Copies of outputs stand for the node they copy.
-    step.node = id.value < graph_.size() ? id : program_.node(id).operands[0].node;
+    step.node = planned_.origin(id);
+    step.made_by_rules = planned_.is_made_by_rules(id);
     step.type = program_.node(id).type;
     return step;
   }
 
   void add_steps(const WorkUnit& unit) {
     if (unit.kind == WorkUnit::Kind::kKernel) return add_launches(unit.kernel);
+    if (unit.kind == WorkUnit::Kind::kCheck) return add_check(unit);
     const Node& node = program_.node(unit.node);
     PlanStep step = step_of(unit.node, std::string(graph::name(node.op)));
-    if (unit.kind == WorkUnit::Kind::kCheck) {
-      step.label = "check positions";
-      step.action = CheckStep{node, buffer(node.operands[0].node)};
-    } else {
-      HostStep host{node, {}, buffer(unit.node)};
-      for (const graph::Edge& edge : node.operands) host.operands.push_back(buffer(edge.node));
-      step.action = std::move(host);
-    }
+    HostStep host{node, {}, buffer(unit.node)};
+    for (const graph::Edge& edge : node.operands) host.operands.push_back(buffer(edge.node));
+    step.action = std::move(host);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_check(const WorkUnit& unit) {
+    PlanStep step;
+    step.label = "check positions";
+    step.node = unit.node;
+    step.type = graph_.node(unit.node).type;
+    step.action = CheckStep{graph_.node(unit.node), buffer(unit.reads[0])};
     plan_.steps.push_back(std::move(step));
   }
 
   void add_launches(size_t number) {
-    const PlannedKernel& planned = cut_->kernels[number];
+    const PlannedKernel& planned = cut_.kernels[number];
     const KernelUse& use = uses_[number];
     const codegen::CpuKernel& code = kernels_.code(use);
     if (planned.estimate.in_place_of) update_in_place(planned);
@@ -285,10 +289,12 @@ class PlanBuilder {
   const Options& options_;
   Plan& plan_;
   std::vector<IndexCheck> checks_;
-  kernel::GraphProgram source_;
-  WithRoots program_;
-  kernel::Arena arena_;
-  std::optional<kernel::CutPlan> cut_;
+  PlannedProgram planned_;
+  const GraphTerms terms_{[&](size_t definition) { return planned_.name(definition); },
+                          [&](NodeId id) { return planned_.origin(id); }};
+  const kernel::Program& program_;
+  kernel::Arena& arena_;
+  kernel::CutPlan& cut_;
   BufferPlanner buffers_;
   KernelSet kernels_;
   std::vector<KernelUse> uses_;

@@ -1,6 +1,7 @@
 #include "luminal/compiler/labels.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace luminal::compiler {
@@ -20,6 +21,15 @@ bool is_silent(graph::Op op) {
          op == graph::Op::kCast;
 }
 
+/// The product that a sum of products adds up.
+std::optional<NodeId> product_summed(const kernel::Program& program, NodeId id) {
+  const graph::Node& node = program.node(id);
+  if (node.op != graph::Op::kSum) return std::nullopt;
+  const NodeId summed = node.operands[0].node;
+  if (program.node(summed).op != graph::Op::kMul) return std::nullopt;
+  return summed;
+}
+
 }  // namespace
 
 std::vector<NodeId> nodes_inside(const kernel::Program& program, std::span<const NodeId> stored,
@@ -37,8 +47,8 @@ std::vector<NodeId> nodes_inside(const kernel::Program& program, std::span<const
   return {inside.begin(), inside.end()};
 }
 
-std::string label_of(const graph::Graph& graph, const kernel::Program& program,
-                     std::span<const NodeId> inside) {
+std::string label_of(const kernel::Program& program, std::span<const NodeId> inside,
+                     const GraphTerms& terms) {
   // Which regions are whole inside; the widest one says most about a node.
   std::vector<std::pair<NodeId, std::string>> words;
   std::set<NodeId> covered;
@@ -54,9 +64,17 @@ std::string label_of(const graph::Graph& graph, const kernel::Program& program,
                        std::all_of(region.inside.begin(), region.inside.end(),
                                    [&](NodeId id) { return contains(inside, id); });
     if (!whole) continue;
-    words.push_back({region.result, graph.named()[region.definition].name});
+    words.push_back({region.result, terms.name(region.definition)});
     covered.insert(region.result);
     covered.insert(region.inside.begin(), region.inside.end());
+  }
+  // A sum of products that has no name was made by rules.
+  for (const NodeId id : inside) {
+    const std::optional<NodeId> product = product_summed(program, id);
+    if (!product || covered.count(id) != 0 || covered.count(*product) != 0) continue;
+    if (!contains(inside, *product)) continue;
+    words.push_back({id, "product"});
+    covered.insert({id, *product});
   }
   for (const NodeId id : inside)
     if (covered.count(id) == 0 && !is_silent(program.node(id).op))
@@ -64,6 +82,7 @@ std::string label_of(const graph::Graph& graph, const kernel::Program& program,
   if (words.empty())
     for (const NodeId id : inside)
       words.push_back({id, std::string(graph::name(program.node(id).op))});
+  for (auto& [id, word] : words) id = terms.origin(id);
   std::sort(words.begin(), words.end());
   std::string text;
   for (size_t k = 0; k < words.size() && k < kMostWords; ++k)

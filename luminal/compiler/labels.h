@@ -1,6 +1,7 @@
 // What a kernel computes, in words: the names of the definitions it holds, and the ops beside them.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
@@ -14,8 +15,16 @@ std::vector<graph::NodeId> nodes_inside(const kernel::Program& program,
                                         std::span<const graph::NodeId> stored,
                                         std::span<const graph::NodeId> read);
 
-/// "rms_norm + matmul + add". Names are those of `graph`, whose ids the program shares.
-std::string label_of(const graph::Graph& graph, const kernel::Program& program,
-                     std::span<const graph::NodeId> inside);
+/// How a program is talked of in terms of the graph it is of.
+struct GraphTerms {
+  /// What a named region is called, by its definition.
+  std::function<std::string(size_t)> name;
+  /// The node of the graph that a node belongs to: words come in the graph's order.
+  std::function<graph::NodeId(graph::NodeId)> origin;
+};
+
+/// "rms_norm + matmul + add".
+std::string label_of(const kernel::Program& program, std::span<const graph::NodeId> inside,
+                     const GraphTerms& terms);
 
 }  // namespace luminal::compiler

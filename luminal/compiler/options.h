@@ -28,6 +28,8 @@ struct Options {
   int64_t typical_dim = 512;
   /// Inputs whose data rarely changes between runs: what is made of them alone is made once.
   std::vector<std::string> weights = {};
+  /// Let rules find other definitions of values, and choose among them (docs/rules.md).
+  bool rules = true;
   /// Look at one instance for all where parts of the graph repeat (outline.h).
   bool outline = true;
   /// Keep compiled kernels on disk and use those that are there.

@@ -1,5 +1,6 @@
 #include "luminal/compiler/outline_choice.h"
 
+#include <algorithm>
 #include <set>
 
 #include "luminal/support/check.h"
@@ -27,24 +28,26 @@ void assign_parts(kernel::ChoiceProgram& program, const Outline& outline,
   std::vector<uint32_t> parts(program.size(), 0);
   for (const auto& [id, input] : body_inputs(outline, reduced, places))
     parts[id] = static_cast<uint32_t>(input.region + 1);
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (uint32_t k = 0; k < program.size(); ++k) {
-      const NodeId id{k};
-      for (size_t d = 0; d < program.definitions(id); ++d)
-        for (const graph::Edge& edge : program.definition(id, d).operands) {
-          if (parts[edge.node.value] <= parts[k]) continue;
-          parts[k] = parts[edge.node.value];
-          changed = true;
-        }
-    }
-  }
+  // First definitions read what comes before them.
+  for (uint32_t k = 0; k < program.size(); ++k)
+    for (const graph::Edge& edge : program.definition(NodeId{k}, 0).operands)
+      parts[k] = std::max(parts[k], parts[edge.node.value]);
+  std::vector<bool> mixed(program.size(), false);  // computed from two regions: rules joined them
+  const auto is_within = [&](NodeId id, const graph::Node& node) {
+    return std::all_of(node.operands.begin(), node.operands.end(), [&](const graph::Edge& edge) {
+      const uint32_t part = parts[edge.node.value];
+      return !mixed[edge.node.value] && (part == 0 || part == parts[id.value]);
+    });
+  };
+  for (uint32_t k = 0; k < program.size(); ++k)
+    mixed[k] = !is_within(NodeId{k}, program.definition(NodeId{k}, 0));
+  program.remove_definitions(
+      [&](NodeId id, const graph::Node& node) { return !is_within(id, node); });
   for (uint32_t k = 0; k < program.size(); ++k)
     program.set_part(NodeId{k}, parts[k], reduced.repeats[parts[k]]);
-  for (const auto& [id, region] : reduced.stands_for) {
-    std::vector<NodeId> awaited;
-    for (NodeId read : reduced.reads[region]) awaited.push_back(places.nodes[read.value]);
+  for (const auto& [id, value] : reduced.stands_for) {
+    std::vector<NodeId> awaited{places.nodes[value.node.value]};
+    for (NodeId read : reduced.reads[value.region]) awaited.push_back(places.nodes[read.value]);
     program.set_awaited(places.nodes[id], std::move(awaited));
   }
 }
@@ -87,11 +90,15 @@ ExpandedProgram::ExpandedProgram(const graph::Graph& graph, const Outline& outli
     for (size_t k = 0; k < instances; ++k) add_root(in_instance(id, part, k));
   }
   define_pending();
+  name_regions();
 }
 
 NodeId ExpandedProgram::data(NodeId whole) {
   const auto [found, fresh] = data_.emplace(whole, NodeId{static_cast<uint32_t>(nodes_.size())});
-  if (fresh) nodes_.push_back(graph_.node(whole));
+  if (fresh) {
+    nodes_.push_back(graph_.node(whole));
+    sources_.push_back({whole, {}, 0, 0});
+  }
   return found->second;
 }
 
@@ -123,6 +130,7 @@ NodeId ExpandedProgram::made(NodeId chosen, uint32_t part, size_t instance) {
       made_.emplace(std::pair(chosen, instance), NodeId{static_cast<uint32_t>(nodes_.size())});
   if (fresh) {
     nodes_.push_back(chosen_.node(chosen));
+    sources_.push_back({std::nullopt, chosen, part, instance});
     pending_.push_back({found->second, part, instance});
   }
   return found->second;
@@ -140,6 +148,38 @@ void ExpandedProgram::define_pending() {
       nodes_[next.id.value].operands[k].node = there;
     }
   }
+}
+
+/// What a node of the chosen program is in an instance, if that is there.
+std::optional<NodeId> ExpandedProgram::known(NodeId chosen, size_t instance) const {
+  const auto found = made_.find({chosen, part_of(chosen) == 0 ? 0 : instance});
+  return found == made_.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Named definitions that are still computed as they were.
+void ExpandedProgram::name_regions() {
+  for (const kernel::NamedRegion& region : chosen_.named_regions()) {
+    const uint32_t part = part_of(region.result);
+    const size_t instances = part == 0 ? 1 : outline_.regions[part - 1].instances.size();
+    for (size_t k = 0; k < instances; ++k) {
+      const std::optional<NodeId> result = known(region.result, k);
+      if (!result) continue;
+      kernel::NamedRegion named{*result, {}, region.definition};
+      for (const NodeId id : region.inside)
+        if (const std::optional<NodeId> inside = known(id, k)) named.inside.push_back(*inside);
+      if (named.inside.size() == region.inside.size()) regions_.push_back(std::move(named));
+    }
+  }
+}
+
+NodeId ExpandedProgram::place(NodeId whole) const {
+  if (const auto found = data_.find(whole); found != data_.end()) return found->second;
+  const std::optional<NodeId>& reduced = representative_[whole.value];
+  LUMINAL_CHECK(reduced.has_value(), "%{} has no representative", whole.value);
+  const NodeId chosen = where_.nodes[reduced->value];
+  const std::optional<NodeId> id = known(chosen, places_[whole.value].instance);
+  LUMINAL_CHECK(id.has_value(), "%{} is not in memory", whole.value);
+  return *id;
 }
 
 }  // namespace luminal::compiler

@@ -26,9 +26,10 @@ struct BodyInput {
 };
 
 /// Says how a program with choices lies in the whole one. Every node is put into the part of the
-/// reduced graph it belongs to: that of the region whose inputs it is computed from, in any of its
-/// definitions; what is made of invariants alone is the same for all instances and in no region. To
-/// be done before the search.
+/// reduced graph it belongs to: that of the region whose inputs it is computed from as written;
+/// what is made of invariants alone is the same for all instances and in no region. Definitions
+/// that would read across regions, or an instance's values outside of it, are taken away. To be
+/// done before the search.
 void assign_parts(kernel::ChoiceProgram& program, const Outline& outline,
                   const ReducedGraph& reduced, const ChosenPlaces& places);
 
@@ -43,8 +44,20 @@ class ExpandedProgram : public kernel::Program {
   size_t size() const override { return nodes_.size(); }
   const graph::Node& node(NodeId id) const override { return nodes_[id.value]; }
   std::span<const NodeId> roots() const override { return roots_; }
+  std::span<const kernel::NamedRegion> named_regions() const override { return regions_; }
   /// The node that holds output k of the graph.
   NodeId output(size_t k) const { return outputs_[k]; }
+  /// Where the value of a node of the graph is: data, or what is in memory.
+  NodeId place(NodeId whole) const;
+
+  /// What a node was made from: data of the graph, or a node of the chosen program in an instance.
+  struct Source {
+    std::optional<NodeId> data;
+    NodeId chosen = {};
+    uint32_t part = 0;
+    size_t instance = 0;
+  };
+  const Source& source(NodeId id) const { return sources_[id.value]; }
 
   /// By node of the chosen program: 0 if it is the same for all, else one more than the region
   /// whose instances have one each.
@@ -63,6 +76,8 @@ class ExpandedProgram : public kernel::Program {
   NodeId value(NodeId whole);
   NodeId data(NodeId whole);
   NodeId made(NodeId chosen, uint32_t part, size_t instance);
+  void name_regions();
+  std::optional<NodeId> known(NodeId chosen, size_t instance) const;
 
   const graph::Graph& graph_;
   const Outline& outline_;
@@ -76,6 +91,8 @@ class ExpandedProgram : public kernel::Program {
   std::map<std::pair<NodeId, size_t>, NodeId> made_;  // by chosen node and instance
   std::map<NodeId, NodeId> data_;                     // by node of the whole graph
   std::deque<graph::Node> nodes_;
+  std::vector<Source> sources_;  // by node
+  std::vector<kernel::NamedRegion> regions_;
   std::vector<Pending> pending_;
   std::vector<NodeId> roots_;
   std::vector<NodeId> outputs_;

@@ -24,71 +24,17 @@ struct Copy {
   std::vector<NodeId> reads;
 };
 
-/// What nodes of a reduced program are in the whole one.
-class Translation {
- public:
-  virtual ~Translation() = default;
-  /// 0 for nodes that are there once, else one more than the region.
-  virtual uint32_t part(NodeId id) const = 0;
-  virtual NodeId translated(NodeId id, uint32_t part, size_t instance) = 0;
-};
-
-/// Ids of the whole program are those of the graph.
-class GraphTranslation : public Translation {
- public:
-  GraphTranslation(const Outline& outline, const ReducedGraph& reduced,
-                   const ReducedProgram& program, const kernel::GraphProgram& source)
-      : outline_(outline), reduced_(reduced), program_(program) {
-    // Outputs seen through views are nodes of programs beyond those of graphs.
-    const std::vector<RegionPlace> places = region_places(outline, source.graph().size());
-    for (size_t k = 0; k < reduced.outputs.size(); ++k) {
-      const RegionPlace& place = places[source.graph().outputs()[k].edge.node.value];
-      const NodeId output = program.output(reduced.outputs[k]);
-      const bool inside = program.part(output) != 0;  // or it is a copy of what a body hands on
-      output_copies_[{output, inside ? place.instance : 0}] = source.output(k);
-    }
-  }
-
-  uint32_t part(NodeId id) const override { return program_.part(id); }
-  NodeId translated(NodeId id, uint32_t part, size_t instance) override {
-    if (id.value >= reduced_.graph.size()) return output_copies_.at({id, instance});
-    if (part == 0) return reduced_.origin[id.value];
-    return counterpart(outline_, reduced_, id, part - 1, instance);
-  }
-
- private:
-  const Outline& outline_;
-  const ReducedGraph& reduced_;
-  const ReducedProgram& program_;
-  std::map<std::pair<NodeId, size_t>, NodeId> output_copies_;
-};
-
-/// Ids of the whole program are its own.
-class ChoiceTranslation : public Translation {
- public:
-  explicit ChoiceTranslation(ExpandedProgram& whole) : whole_(whole) {}
-  uint32_t part(NodeId id) const override { return whole_.part_of(id); }
-  NodeId translated(NodeId id, uint32_t part, size_t instance) override {
-    return whole_.in_instance(id, part, instance);
-  }
-
- private:
-  ExpandedProgram& whole_;
-};
-
 class Expander {
  public:
-  Expander(Translation& translation, const Outline& outline, const kernel::Program& program,
-           const kernel::Arena& from, const CutPlan& plan, const kernel::Program& whole,
-           kernel::Arena& into)
-      : translation_(translation),
-        outline_(outline),
+  Expander(const Outline& outline, const kernel::Program& program, const kernel::Arena& from,
+           const CutPlan& plan, ExpandedProgram& whole, kernel::Arena& into)
+      : outline_(outline),
         program_(program),
         from_(from),
         plan_(plan),
         whole_(whole),
         into_(into),
-        order_(*kernel::topological_order(whole)) {}
+        order_(order_of(whole)) {}
 
   CutPlan run() {
     CutPlan result{whole_cut(), {}, {}, plan_.microseconds, plan_.estimated};
@@ -99,12 +45,17 @@ class Expander {
   }
 
  private:
+  static std::vector<NodeId> order_of(const kernel::Program& whole) {
+    std::optional<std::vector<NodeId>> order = kernel::topological_order(whole);
+    LUMINAL_CHECK(order.has_value(), "definitions chosen for a body are cyclic in the whole");
+    return *order;
+  }
   size_t instances(uint32_t part) const {
     return part == 0 ? 1 : outline_.regions[part - 1].instances.size();
   }
-  uint32_t part(NodeId id) const { return translation_.part(id); }
+  uint32_t part(NodeId id) const { return whole_.part_of(id); }
   NodeId translated(NodeId id, uint32_t part, size_t instance) {
-    return translation_.translated(id, part, instance);
+    return whole_.in_instance(id, part, instance);
   }
 
   kernel::Cut whole_cut() {
@@ -239,12 +190,11 @@ class Expander {
     }
   }
 
-  Translation& translation_;
   const Outline& outline_;
   const kernel::Program& program_;
   const kernel::Arena& from_;
   const CutPlan& plan_;
-  const kernel::Program& whole_;
+  ExpandedProgram& whole_;
   kernel::Arena& into_;
   std::vector<NodeId> order_;
   std::map<size_t, size_t> originals_;  // kernels of the reduced plan: where each is written out
@@ -253,18 +203,9 @@ class Expander {
 
 }  // namespace
 
-CutPlan expand(const ReducedSearch& search, const kernel::GraphProgram& source,
-               const kernel::Program& whole, kernel::Arena& into) {
-  GraphTranslation translation(search.outline, search.reduced, search.program, source);
-  return Expander(translation, search.outline, search.program, search.arena, search.plan, whole,
-                  into)
-      .run();
-}
-
 CutPlan expand(const Outline& outline, const kernel::Program& chosen, const kernel::Arena& from,
                const CutPlan& plan, ExpandedProgram& whole, kernel::Arena& into) {
-  ChoiceTranslation translation(whole);
-  return Expander(translation, outline, chosen, from, plan, whole, into).run();
+  return Expander(outline, chosen, from, plan, whole, into).run();
 }
 
 std::vector<std::string> problems(const kernel::Program& program, const CutPlan& plan) {

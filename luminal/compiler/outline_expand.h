@@ -9,22 +9,9 @@
 
 namespace luminal::compiler {
 
-/// A reduced program and the plan that was found for it.
-struct ReducedSearch {
-  const Outline& outline;
-  const ReducedGraph& reduced;
-  const ReducedProgram& program;
-  const kernel::Arena& arena;  // of the plan's kernels
-  const kernel::CutPlan& plan;
-};
-
-/// The plan of a whole program. `source` is that of the graph, `whole` the same or one that has
-/// more roots. Its kernels are in an arena of their own, since ids are those of another program.
-/// Kernels that are copies say of which one (PlannedKernel::copy).
-kernel::CutPlan expand(const ReducedSearch& search, const kernel::GraphProgram& source,
-                       const kernel::Program& whole, kernel::Arena& into);
-
-/// The same for a program with choices, as it is chosen now; `whole` has its definitions.
+/// The plan of a whole program from that of a program with choices, as it is chosen now; `whole`
+/// has its definitions. Its kernels are in an arena of their own, since ids are those of another
+/// program. Kernels that are copies say of which one (PlannedKernel::copy).
 kernel::CutPlan expand(const Outline& outline, const kernel::Program& chosen,
                        const kernel::Arena& from, const kernel::CutPlan& plan,
                        ExpandedProgram& whole, kernel::Arena& into);

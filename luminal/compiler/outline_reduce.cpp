@@ -246,7 +246,9 @@ class Reducer {
   /// What happens outside of the reduced graph between its nodes.
   void note_reads() {
     for (const auto& [value, stand_in] : stand_ins_)
-      result_.stands_for.emplace(stand_in.value, place_[value.value].region);
+      result_.stands_for.emplace(
+          stand_in.value,
+          ReducedGraph::RegionValue{place_[value.value].region, *map_[in_pattern(value).value]});
     for (const Region& region : outline_.regions) {
       std::vector<NodeId>& reads = result_.reads.emplace_back();
       for (const RegionInput& input : region.inputs) {
@@ -305,26 +307,6 @@ std::vector<std::optional<NodeId>> representatives(const graph::Graph& graph,
         result[instance[place.index].value] = NodeId{id};
     }
   return result;
-}
-
-ReducedProgram::ReducedProgram(const ReducedGraph& reduced, std::span<const NodeId> more)
-    : GraphProgram(reduced.graph),
-      reduced_(reduced),
-      roots_(GraphProgram::roots().begin(), GraphProgram::roots().end()) {
-  std::set<NodeId> known(roots_.begin(), roots_.end());
-  for (NodeId id : more)
-    if (known.insert(id).second) roots_.push_back(id);
-}
-
-std::span<const NodeId> ReducedProgram::awaited(NodeId id) const {
-  const auto found = reduced_.stands_for.find(id.value);
-  if (found == reduced_.stands_for.end()) return {};
-  return reduced_.reads[found->second];
-}
-
-uint32_t ReducedProgram::part(NodeId id) const {
-  if (id.value < reduced_.part.size()) return reduced_.part[id.value];
-  return reduced_.part[node(id).operands[0].node.value];  // the copy of an output
 }
 
 }  // namespace luminal::compiler

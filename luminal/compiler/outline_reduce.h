@@ -33,8 +33,12 @@ struct ReducedGraph {
   /// By region: what it reads of the rest of the reduced graph. Who reads its values waits for
   /// that.
   std::vector<std::vector<NodeId>> reads;
-  /// By node of the reduced graph that stands for a value of a region: that region.
-  std::unordered_map<uint32_t, size_t> stands_for;
+  /// By node of the reduced graph that stands for a value of a region: that value.
+  struct RegionValue {
+    size_t region = 0;
+    NodeId node = {};  // the one of the body, in the reduced graph
+  };
+  std::unordered_map<uint32_t, RegionValue> stands_for;
   /// By output of the whole graph: the output of the reduced graph that stands for it.
   std::vector<size_t> outputs;
 };
@@ -52,22 +56,5 @@ NodeId counterpart(const Outline& outline, const ReducedGraph& reduced, NodeId i
 std::vector<std::optional<NodeId>> representatives(const graph::Graph& graph,
                                                    const Outline& outline,
                                                    const ReducedGraph& reduced);
-
-/// A reduced graph to be cut into kernels: kernels of a body count as often as it runs.
-class ReducedProgram : public kernel::GraphProgram {
- public:
-  /// The graph must outlive this. `more` are nodes of it that have to be in memory besides the
-  /// outputs.
-  explicit ReducedProgram(const ReducedGraph& reduced, std::span<const NodeId> more = {});
-
-  std::span<const NodeId> roots() const override { return roots_; }
-  std::span<const NodeId> awaited(NodeId id) const override;
-  uint32_t part(NodeId id) const override;
-  double repeats(NodeId id) const override { return reduced_.repeats[part(id)]; }
-
- private:
-  const ReducedGraph& reduced_;
-  std::vector<NodeId> roots_;
-};
 
 }  // namespace luminal::compiler

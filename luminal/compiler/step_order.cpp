@@ -31,9 +31,8 @@ class Orderer {
     }
   }
 
-  void add_check(NodeId gather) {
-    const NodeId index = program_.node(gather).operands[0].node;
-    add({WorkUnit::Kind::kCheck, 0, gather, {}, {index}});
+  void add_check(const PlacedCheck& check) {
+    add({WorkUnit::Kind::kCheck, 0, check.gather, {}, {check.index}});
   }
 
   std::vector<WorkUnit> run(const kernel::CutPlan& cut) {
@@ -50,8 +49,11 @@ class Orderer {
   void add(WorkUnit unit) {
     const size_t number = units_.size();
     for (const NodeId id : unit.writes) writer_[id] = number;
-    size_t key = position_.count(unit.node) != 0 ? position_.at(unit.node) : 0;
+    size_t key = 0;
     for (const NodeId id : unit.writes) key = std::max(key, position_.at(id));
+    if (unit.kind == WorkUnit::Kind::kCheck)  // as soon as it can
+      for (const NodeId id : unit.reads)
+        if (const auto at = position_.find(id); at != position_.end()) key = at->second;
     keys_.push_back(key);
     units_.push_back(std::move(unit));
   }
@@ -67,6 +69,10 @@ class Orderer {
           graph::has_effect(program_.node(units_[k].node).op))
         effects[units_[k].node.value] = k;
     }
+    // The first check that fails is the one that the interpreter reports.
+    for (size_t k = 1; k < units_.size(); ++k)
+      if (units_[k - 1].kind == WorkUnit::Kind::kCheck && units_[k].kind == WorkUnit::Kind::kCheck)
+        after_[k - 1].insert(k);
     const size_t* previous = nullptr;
     for (const auto& [node, unit] : effects) {
       if (previous != nullptr && !reaches(unit, *previous)) after_[*previous].insert(unit);
@@ -127,10 +133,9 @@ class Orderer {
 }  // namespace
 
 std::vector<WorkUnit> ordered_units(const kernel::Program& program, const kernel::CutPlan& cut,
-                                    const std::vector<IndexCheck>& checks) {
+                                    std::span<const PlacedCheck> checks) {
   Orderer orderer(program, cut);
-  for (const IndexCheck& check : checks)
-    if (!check.from_dims) orderer.add_check(check.gather);
+  for (const PlacedCheck& check : checks) orderer.add_check(check);
   return orderer.run(cut);
 }
 

@@ -3,6 +3,7 @@
 // program, which keeps what is computed near to where it is used.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "luminal/compiler/plan.h"
@@ -11,7 +12,7 @@
 namespace luminal::compiler {
 
 /// Something that runs: a kernel of the cut (by position), or a node (a host node, or the gather
-/// whose positions are checked).
+/// of the graph whose positions are checked).
 struct WorkUnit {
   enum class Kind : uint8_t { kKernel, kHost, kCheck };
   Kind kind = Kind::kKernel;
@@ -21,8 +22,14 @@ struct WorkUnit {
   std::vector<graph::NodeId> reads;
 };
 
+/// A gather of the graph whose positions are checked, and where the program has them.
+struct PlacedCheck {
+  graph::NodeId gather;
+  graph::NodeId index;
+};
+
 /// All units of a plan in an order in which they can run.
 std::vector<WorkUnit> ordered_units(const kernel::Program& program, const kernel::CutPlan& cut,
-                                    const std::vector<IndexCheck>& checks);
+                                    std::span<const PlacedCheck> checks);
 
 }  // namespace luminal::compiler

@@ -3,6 +3,8 @@
 // does is refused.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -31,6 +33,12 @@ class ChoiceProgram : public Program {
   void add(NodeId id, graph::Node node);
   /// One more id, without a definition yet: a value that only some definitions need.
   NodeId add_node();
+  /// One more node that must be computed.
+  void add_root(NodeId id) {
+    if (std::find(roots_.begin(), roots_.end(), id) == roots_.end()) roots_.push_back(id);
+  }
+  /// Takes definitions away, never the first of a node; joint choices lose those picks.
+  void remove_definitions(const std::function<bool(NodeId, const graph::Node&)>& unwanted);
   void add_region(NamedRegion region) { regions_.push_back(std::move(region)); }
 
   /// Definitions that pay only if they are chosen together: a hint for the search, which tries them
@@ -42,6 +50,9 @@ class ChoiceProgram : public Program {
   size_t definitions(NodeId id) const { return definitions_[id.value].size(); }
   size_t choice(NodeId id) const { return choice_[id.value]; }
   void choose(NodeId id, size_t definition) { choice_[id.value] = definition; }
+  /// All choices, by node.
+  const std::vector<size_t>& choice() const { return choice_; }
+  void choose(std::vector<size_t> choice) { choice_ = std::move(choice); }
 
   size_t size() const override { return definitions_.size(); }
   const graph::Node& node(NodeId id) const override;
@@ -67,8 +78,8 @@ class ChoiceProgram : public Program {
   std::vector<std::vector<Pick>> joint_choices_;
 };
 
-/// The best choice and cut found; `program` is left with that choice. The first choice must not be
-/// cyclic.
+/// The best choice and cut found; `program` is left with that choice. It is never estimated worse
+/// than the choice that `program` comes with, which must not be cyclic.
 CutPlan search_choice(Arena& arena, ChoiceProgram& program, const CutSearchOptions& options = {});
 
 }  // namespace luminal::kernel

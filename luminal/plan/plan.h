@@ -90,12 +90,13 @@ struct KernelDefinition {
 /// One step and what is said of it.
 struct PlanStep {
   std::variant<LaunchStep, HostStep, CopyStep, CheckStep> action;
-  std::string label;          ///< what it computes
-  NodeId node = {};           ///< the graph node, for reports
-  graph::TensorType type;     ///< of what it computes
-  std::string schedule = {};  ///< of a launch: the template and its choices
-  std::string text = {};      ///< of a launch: its loops, if they were kept
-  double estimated_us = 0.0;  ///< what the cost model thinks
+  std::string label;           ///< what it computes
+  NodeId node = {};            ///< the graph node, for reports
+  bool made_by_rules = false;  ///< no graph node has this value; `node` is one that needs it
+  graph::TensorType type;      ///< of what it computes
+  std::string schedule = {};   ///< of a launch: the template and its choices
+  std::string text = {};       ///< of a launch: its loops, if they were kept
+  double estimated_us = 0.0;   ///< what the cost model thinks
   /// Of a launch: which definition it is part of, if they were kept.
   std::optional<size_t> definition = {};
 };

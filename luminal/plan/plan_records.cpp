@@ -101,11 +101,13 @@ class Writer {
   }
 
   void step(const PlanStep& step) {
-    const auto& [action, label, node, type, schedule, text, estimated_us, definition] = step;
+    const auto& [action, label, node, made_by_rules, type, schedule, text, estimated_us,
+                 definition] = step;
     out_.number(action.index());
     std::visit([&](const auto& each) { write(each); }, action);
     out_.text(label);
     out_.number(node.value);
+    out_.number(made_by_rules ? 1 : 0);
     out_.type(type);
     out_.text(schedule);
     out_.text(text);
@@ -224,6 +226,7 @@ class Reader {
     }
     step.label = in_.text();
     step.node.value = static_cast<uint32_t>(in_.number_below(kMostParts, "a node"));
+    step.made_by_rules = in_.number_below(2, "a flag") != 0;
     step.type = in_.type();
     step.schedule = in_.text();
     step.text = in_.text();

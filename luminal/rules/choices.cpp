@@ -46,4 +46,14 @@ Choices choices(const graph::Graph& graph, const RuleOptions& options) {
   return result;
 }
 
+Choices as_written(const graph::Graph& graph) {
+  const kernel::GraphProgram source(graph);
+  Choices result{kernel::ChoiceProgram(source), {}, {}, {}, {}};
+  for (const kernel::NodeId id : graph.ids()) result.place.push_back(id);
+  for (size_t k = 0; k < graph.outputs().size(); ++k) result.outputs.push_back(source.output(k));
+  result.names.assign(graph.named().begin(), graph.named().end());
+  result.stats.graph_nodes = graph.size();
+  return result;
+}
+
 }  // namespace luminal::rules

@@ -42,4 +42,7 @@ struct Choices {
 /// equal to an earlier one.
 Choices choices(const graph::Graph& graph, const RuleOptions& options = {});
 
+/// The graph alone, in the same form.
+Choices as_written(const graph::Graph& graph);
+
 }  // namespace luminal::rules

@@ -150,13 +150,6 @@ bool is_lossless(const TensorType& from, const TensorType& to) {
   return graph::holds_every_value(to.dtype, from.dtype);
 }
 
-bool is_repeated(const Access& operand) {
-  const std::vector<bool> used = used_axes(operand.view);
-  for (size_t k = 0; k < used.size(); ++k)
-    if (!used[k] && symbolic::provably_ge(operand.domain()[k], 2)) return true;
-  return false;
-}
-
 bool is_permutation(const Access& access) {
   const View& view = access.view;
   return view.conditions().empty() && !view.is_identity() &&

@@ -42,10 +42,6 @@ std::optional<Scalar> low_mask_of(const Scalar& number);
 /// True if every value of the first dtype is one of the second.
 bool is_lossless(const TensorType& from, const TensorType& to);
 
-/// True if the operand is the same along some axis of its domain that is known to be longer than 1:
-/// what is computed of it pays for itself.
-bool is_repeated(const Access& operand);
-
 /// True if a view permutes what it reads: every element once.
 bool is_permutation(const Access& view);
 

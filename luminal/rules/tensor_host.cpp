@@ -87,7 +87,6 @@ void add_views(Builder& builder) {
   builder.predicate("is-identity", &is_identity);
   builder.predicate("is-plain", &is_plain);
   builder.predicate("is-permutation", &is_permutation);
-  builder.predicate("is-repeated", &is_repeated);
   builder.predicate("same-dtype", &same_dtype);
   builder.predicate("is-float", &is_float);
   builder.predicate("is-integer", &is_integer);

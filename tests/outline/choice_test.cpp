@@ -41,7 +41,7 @@ size_t add_detours(ChoiceProgram& program) {
 void expect_choices_right(const IR& graph, uint64_t seed, const OutlineOptions& options = {}) {
   const Outline outline = find_outline(graph, options);
   const ReducedGraph reduced = reduce(graph, outline);
-  const ReducedProgram source(reduced);
+  const kernel::GraphProgram source(reduced.graph);
   ChoiceProgram program(source);
   EXPECT_GT(add_detours(program), 0);
   std::vector<NodeId> nodes, outputs;

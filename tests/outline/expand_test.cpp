@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "luminal/compiler/outline_search.h"
+#include "luminal/compiler/planned_program.h"
 #include "luminal/kernel/canonical.h"
 #include "networks.h"
 #include "random_network.h"
@@ -21,20 +21,23 @@ using kernel::GraphProgram;
 using kernel::PlannedKernel;
 using networks::IR;
 
-/// A graph and its plan, found with outlining.
+/// A graph and its plan, found with outlining and without rules: every value as it is written.
 struct Planned {
   IR graph;
-  GraphProgram program;
-  Arena arena;
-  OutlineReport report;
-  CutPlan plan;
+  PlannedProgram planned;
+  const kernel::Program& program;
+  Arena& arena;
+  CutPlan& plan;
 
-  explicit Planned(IR ir, const OutlineOptions& options = {})
+  explicit Planned(IR ir, const OutlineOptions& options = {}, std::span<const NodeId> stored = {})
       : graph(std::move(ir)),
-        program(graph),
-        plan(search_outlined(arena, program, program, {}, search_options(), options, &report)) {
+        planned(graph, stored, {search_options(), options, std::nullopt}),
+        program(planned.program()),
+        arena(planned.arena()),
+        plan(planned.plan()) {
     for (const std::string& problem : problems(program, plan)) ADD_FAILURE() << problem;
   }
+  std::string regions() const { return to_string(planned.outline(), graph); }
 };
 
 CutPlan direct_plan(const IR& graph) {
@@ -47,8 +50,8 @@ CutPlan direct_plan(const IR& graph) {
 void expect_right(Planned& planned, uint64_t seed) {
   std::vector<NodeId> results;
   for (size_t k = 0; k < planned.graph.outputs().size(); ++k)
-    results.push_back(planned.program.output(k));
-  SCOPED_TRACE(planned.report.regions);
+    results.push_back(planned.planned.output(k));
+  SCOPED_TRACE(planned.regions());
   expect_plan_right(planned.graph, planned.program, planned.arena, planned.plan, results, seed);
 }
 
@@ -135,7 +138,7 @@ TEST(ExpandedPlan, MoreLayersAreNoMoreWork) {
     };
     const Planned few(network(4)), many(network(40));
     EXPECT_EQ(few.plan.estimated, many.plan.estimated);
-    EXPECT_EQ(few.report.reduced_nodes, many.report.reduced_nodes);
+    EXPECT_EQ(few.planned.searched_nodes(), many.planned.searched_nodes());
     const auto written = [](const CutPlan& plan) {
       return std::count_if(plan.kernels.begin(), plan.kernels.end(),
                            [](const PlannedKernel& kernel) { return !kernel.copy; });
@@ -156,32 +159,12 @@ TEST(ExpandedPlan, LaunchesOfOneLayerStayTogether) {
 
 TEST(ExpandedPlan, ValuesThatMustBeInMemoryAreInEveryLayer) {
   const IR graph = networks::gpt(4);
-  const GraphProgram source(graph);
   const Outline outline = find_outline(graph);
   ASSERT_EQ(outline.regions.size(), 1);
-  const NodeId inside = outline.regions[0].instances[2][5];
-
-  class WithRoot : public kernel::Program {
-   public:
-    WithRoot(const GraphProgram& program, NodeId more)
-        : program_(program), roots_(program.roots().begin(), program.roots().end()) {
-      roots_.push_back(more);
-    }
-    size_t size() const override { return program_.size(); }
-    const graph::Node& node(NodeId id) const override { return program_.node(id); }
-    std::span<const NodeId> roots() const override { return roots_; }
-
-   private:
-    const GraphProgram& program_;
-    std::vector<NodeId> roots_;
-  };
-  const WithRoot whole(source, inside);
-  Arena arena;
-  const NodeId more[] = {inside};
-  const CutPlan plan = search_outlined(arena, source, whole, more, search_options());
-  EXPECT_TRUE(problems(whole, plan).empty());
+  const NodeId inside[] = {outline.regions[0].instances[2][5]};
+  const Planned planned(graph, {}, inside);
   for (const std::vector<NodeId>& instance : outline.regions[0].instances)
-    EXPECT_TRUE(plan.cut.contains(instance[5]));
+    EXPECT_TRUE(planned.plan.cut.contains(planned.planned.place(instance[5])));
 }
 
 TEST(ExpandedPlan, OutputsOfEveryKindAreKept) {
@@ -198,7 +181,7 @@ TEST(ExpandedPlan, OutputsOfEveryKindAreKept) {
   }
   outputs.push_back({"again", outputs[1].second});
   Planned planned(networks::finished(g, outputs));
-  EXPECT_LT(planned.report.reduced_nodes, planned.report.nodes) << planned.report.regions;
+  EXPECT_LT(planned.planned.searched_nodes(), planned.graph.size()) << planned.regions();
   expect_right(planned, 9);
 }
 
@@ -211,7 +194,7 @@ TEST(ExpandedPlan, RandomNetworksWithPlantedRepeatsAreRight) {
     for (const std::string& problem : problems(outline, graph)) ADD_FAILURE() << problem;
     // Small bodies are taken here too: the borders are what is tested.
     Planned planned(graph, {.smallest_body = 2, .fewest_saved = 4, .smallest_unnatural_body = 2});
-    reduced += planned.report.reduced_nodes < planned.report.nodes ? 1 : 0;
+    reduced += planned.planned.searched_nodes() < planned.graph.size() ? 1 : 0;
     expect_right(planned, seed);
     expect_kernels_as_derived(planned);
     if (HasFailure()) return;

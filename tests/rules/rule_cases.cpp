@@ -313,11 +313,6 @@ std::vector<RuleCase> strength_cases() {
   cases.push_back({"square", power(2), kFloats, true, true});
   cases.push_back({"cube", power(3), kFloats, true, true});
   cases.push_back({"power-minus-one", power(-1), kFloats, true, true});
-  cases.push_back({"divide-by-row-value",
-                   [](const G& g, const S& s) -> Tensors {
-                     return {input(g, "x", {s.a, 9}, s) / input(g, "y", {s.a, 1}, s)};
-                   },
-                   kFloats, true, true});
   cases.push_back({"constant-factors",
                    [](const G& g, const S& s) -> Tensors {
                      return {transpose(input(g, "x", {s.a, 9}, s) * 0.3) * 1.7};

@@ -1,0 +1,107 @@
+#include "luminal/compiler/planned_program.h"
+
+#include <algorithm>
+
+#include "luminal/compiler/outline_expand.h"
+#include "luminal/support/check.h"
+
+namespace luminal::compiler {
+
+PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId> stored,
+                               const ProgramSearch& search)
+    : graph_(graph), rules_(search.rules) {
+  if (search.outline) outline_ = find_outline(graph, *search.outline);
+  if (!outline_.regions.empty() && search_reduced(stored, search.cut)) return;
+  outline_ = {};
+  search_whole(stored, search.cut);
+}
+
+void PlannedProgram::choose(const graph::Graph& graph) {
+  choices_.emplace(rules_ ? rules::choices(graph, *rules_) : rules::as_written(graph));
+}
+
+void PlannedProgram::search_whole(std::span<const NodeId> stored,
+                                  const kernel::CutSearchOptions& options) {
+  choose(graph_);
+  for (const NodeId id : stored) choices_->program.add_root(choices_->place[id.value]);
+  plan_ = kernel::search_choice(arena_, choices_->program, options);
+  note_origins(graph_);
+}
+
+/// False for regions that read each other's values by turns: from the outside they cannot be told
+/// apart.
+bool PlannedProgram::search_reduced(std::span<const NodeId> stored,
+                                    const kernel::CutSearchOptions& options) {
+  reduced_ = reduce(graph_, outline_);
+  choose(reduced_.graph);
+  const auto representative = representatives(graph_, outline_, reduced_);
+  for (const NodeId id : stored)
+    if (representative[id.value])
+      choices_->program.add_root(choices_->place[representative[id.value]->value]);
+  const ChosenPlaces places{choices_->place, choices_->outputs};
+  assign_parts(choices_->program, outline_, reduced_, places);
+  if (!kernel::topological_order(choices_->program)) return false;
+  kernel::Arena arena;
+  const kernel::CutPlan plan = kernel::search_choice(arena, choices_->program, options);
+  whole_.emplace(graph_, outline_, reduced_, choices_->program, places);
+  plan_ = expand(outline_, choices_->program, arena, plan, *whole_, arena_);
+  note_origins(reduced_.graph);
+  return true;
+}
+
+/// Users before what they read, so that every value made by rules has a user with an origin.
+void PlannedProgram::note_origins(const graph::Graph& graph) {
+  const kernel::ChoiceProgram& program = choices_->program;
+  std::vector<std::optional<NodeId>> origins(program.size());
+  const std::vector<NodeId> order = *kernel::topological_order(program);
+  // Copies that hold outputs stand for the node they copy.
+  for (const NodeId id : program.roots())
+    if (id.value >= graph.size()) origins[id.value] = program.definition(id, 0).operands[0].node;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (id->value < graph.size()) origins[id->value] = *id;
+    LUMINAL_CHECK(origins[id->value].has_value(), "node {} has no user", id->value);
+    for (const graph::Edge& edge : program.node(*id).operands)
+      if (!origins[edge.node.value]) origins[edge.node.value] = origins[id->value];
+  }
+  origins_.clear();
+  for (const std::optional<NodeId>& origin : origins) origins_.push_back(origin.value_or(NodeId{}));
+}
+
+const kernel::Program& PlannedProgram::program() const {
+  return whole_ ? static_cast<const kernel::Program&>(*whole_) : choices_->program;
+}
+
+NodeId PlannedProgram::output(size_t k) const {
+  return whole_ ? whole_->output(k) : choices_->output(k);
+}
+
+NodeId PlannedProgram::place(NodeId graph_node) const {
+  return whole_ ? whole_->place(graph_node) : choices_->place[graph_node.value];
+}
+
+NodeId PlannedProgram::origin(NodeId id) const {
+  if (!whole_) return origins_[id.value];
+  const ExpandedProgram::Source& source = whole_->source(id);
+  if (source.data) return *source.data;
+  const NodeId searched = origins_[source.chosen.value];
+  return source.part == 0
+             ? reduced_.origin[searched.value]
+             : counterpart(outline_, reduced_, searched, source.part - 1, source.instance);
+}
+
+bool PlannedProgram::is_made_by_rules(NodeId id) const {
+  NodeId chosen = id;
+  if (whole_) {
+    if (whole_->source(id).data) return false;
+    chosen = whole_->source(id).chosen;
+  }
+  const std::span<const NodeId> roots = choices_->program.roots();
+  return chosen.value >= searched().size() &&
+         std::find(roots.begin(), roots.end(), chosen) == roots.end();
+}
+
+const std::string& PlannedProgram::name(size_t definition) const {
+  return searched().named()[definition].name;
+}
+
+}  // namespace luminal::compiler

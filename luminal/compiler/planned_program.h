@@ -1,0 +1,71 @@
+// A graph's program with its definitions chosen and cut into kernels: outline, reduce, apply rules,
+// search, expand. Each repeated region is looked at once; without regions the whole graph is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "luminal/compiler/outline_choice.h"
+#include "luminal/kernel/cut_search.h"
+#include "luminal/rules/choices.h"
+
+namespace luminal::compiler {
+
+/// What a search may use.
+struct ProgramSearch {
+  kernel::CutSearchOptions cut = {};
+  /// Nothing: repeats are not looked for.
+  std::optional<OutlineOptions> outline = OutlineOptions{};
+  /// Nothing: every value is computed as it is written.
+  std::optional<rules::RuleOptions> rules = rules::RuleOptions{};
+};
+
+/// The program that was found for a graph, its plan, and how it lies in the graph. Ids are those of
+/// the program.
+class PlannedProgram {
+ public:
+  /// Nodes in `stored` have to be in memory besides the outputs. The graph must outlive this.
+  PlannedProgram(const graph::Graph& graph, std::span<const NodeId> stored,
+                 const ProgramSearch& search);
+
+  const kernel::Program& program() const;
+  kernel::CutPlan& plan() { return *plan_; }
+  kernel::Arena& arena() { return arena_; }
+
+  /// The node that holds output k of the graph.
+  NodeId output(size_t k) const;
+  /// Where the program has the value of a node of the graph: one of `stored`, or data.
+  NodeId place(NodeId graph_node) const;
+  /// The node of the graph that a node belongs to: the one whose value it is, or for a value that
+  /// rules made one that needs it.
+  NodeId origin(NodeId id) const;
+  /// True for values that no node of the graph has.
+  bool is_made_by_rules(NodeId id) const;
+  /// What the program's named regions are called, by definition.
+  const std::string& name(size_t definition) const;
+
+  /// The regions that were looked at once.
+  const Outline& outline() const { return outline_; }
+  /// How many nodes were searched, of the graph or of one instance per region.
+  size_t searched_nodes() const { return searched().size(); }
+  const rules::RuleStats& rule_stats() const { return choices_->stats; }
+
+ private:
+  const graph::Graph& searched() const { return whole_ ? reduced_.graph : graph_; }
+  void choose(const graph::Graph& graph);
+  bool search_reduced(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
+  void search_whole(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
+  void note_origins(const graph::Graph& graph);
+
+  const graph::Graph& graph_;
+  std::optional<rules::RuleOptions> rules_;
+  Outline outline_;
+  ReducedGraph reduced_;
+  std::optional<rules::Choices> choices_;
+  std::optional<ExpandedProgram> whole_;
+  kernel::Arena arena_;
+  std::optional<kernel::CutPlan> plan_;
+  std::vector<NodeId> origins_;  // by node of the choices: the node of what was searched
+};
+
+}  // namespace luminal::compiler

@@ -1,0 +1,126 @@
+// Rules in the plan: definitions are chosen among those that rules find, never to a worse plan, and
+// reports still speak of the graph.
+#include <gtest/gtest.h>
+
+#include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/make_compiled.h"
+#include "luminal/compiler/outline_expand.h"
+#include "luminal/compiler/planned_program.h"
+#include "networks.h"
+#include "random_network.h"
+#include "samples.h"
+
+namespace luminal::compiler {
+namespace {
+
+using networks::IR;
+
+const networks::Sizes kLarge{.tokens = 128,
+                             .heads = 4,
+                             .kv_heads = 2,
+                             .d = 32,
+                             .hidden = 512,
+                             .vocabulary = 1000,
+                             .cache = 512};
+
+networks::Sizes decoding() {
+  networks::Sizes sizes = kLarge;
+  sizes.tokens = 1;
+  return sizes;
+}
+
+std::vector<IR> all_networks() {
+  return {
+      networks::gpt(1, kLarge),   networks::gpt(3, kLarge),       networks::llama(1, decoding()),
+      networks::llama(3, kLarge), networks::llama(3, decoding()), networks::alternating(6),
+      networks::mixture(3, 2),    networks::resnet({3, 3}),       networks::lstm(8),
+      networks::mlp(12),          networks::elementwise_chain(10)};
+}
+
+void expect_right(const IR& graph, const Options& options, uint64_t seed) {
+  const kernel::test::Sample sample = sample_of(graph, seed);
+  graph::RunRequest request;
+  for (const auto& [name, value] : sample.inputs) request.inputs[name] = &value;
+  request.dims = sample.dims;
+  const std::vector<graph::Array> expected = graph::make_interpreter(graph)->run(request);
+  const std::vector<graph::Array> actual = make_compiled(graph, options)->run(request);
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t k = 0; k < actual.size(); ++k)
+    EXPECT_TRUE(kernel::test::near(actual[k], expected[k], {1e-4, 1e-3}))
+        << "output " << graph.outputs()[k].name << ", seed " << seed;
+}
+
+TEST(PlansWithRules, AreNeverEstimatedWorseThanWithout) {
+  for (const IR& graph : all_networks())
+    for (const bool outline : {true, false}) {
+      if (!outline && graph.size() > 150) continue;
+      const auto planned = [&](std::optional<rules::RuleOptions> rules) {
+        ProgramSearch search{search_options(), OutlineOptions{}, rules};
+        if (!outline) search.outline.reset();
+        PlannedProgram found(graph, {}, search);
+        for (const std::string& problem : problems(found.program(), found.plan()))
+          ADD_FAILURE() << problem;
+        return found.plan().microseconds;
+      };
+      const double written = planned(std::nullopt);
+      EXPECT_LE(planned(rules::RuleOptions{}), written * (1 + 1e-9)) << graph.size() << " nodes";
+    }
+}
+
+TEST(PlansWithRules, AreTheSameEveryTime) {
+  for (const IR& graph : {networks::llama(3, decoding()), networks::mixture(3, 2)})
+    EXPECT_EQ(to_string(build_plan(graph)), to_string(build_plan(graph)));
+}
+
+TEST(PlansWithRules, ComputeWhatIsCheaper) {
+  Graph g;
+  const Tensor x = g.input("x", {256, 8}), a = g.input("a", {8, 256}), b = g.input("b", {256, 8});
+  const IR graph = networks::finished(g, {{"y", matmul(matmul(x, a), b)}});
+  const Plan plan = build_plan(graph);
+  // a b is 8 by 8, and x (a b) costs a sixteenth.
+  bool thin = false;
+  for (const PlanStep& step : plan.steps)
+    thin = thin || (step.made_by_rules && step.type.shape[0].is_constant(8));
+  EXPECT_TRUE(thin) << to_string(plan);
+  for (const PlanStep& step : build_plan(graph, {.rules = false}).steps)
+    EXPECT_FALSE(step.made_by_rules);
+  expect_right(graph, {}, 3);
+}
+
+TEST(PlansWithRules, SpeakOfTheGraph) {
+  for (const IR& graph : {networks::gpt(3), networks::mlp(12)}) {
+    const Plan plan = build_plan(graph);
+    for (const PlanStep& step : plan.steps) {
+      ASSERT_LT(step.node.value, graph.size());
+      if (step.made_by_rules) continue;
+      EXPECT_EQ(graph.node(step.node).dtype(), step.type.dtype) << step.label;
+    }
+    EXPECT_NE(to_string(plan).find(graph.named()[0].name), std::string::npos) << to_string(plan);
+  }
+}
+
+TEST(PlansWithRules, LayersThatReadOneValueStayApart) {
+  // Products of one value with matrices of different layers are siblings, which are not joined
+  // across the borders of a layer.
+  Graph g;
+  const Tensor context = tanh(g.input("context", {4, 8}));
+  Tensor x = g.input("x", {4, 8});
+  for (int k = 0; k < 6; ++k) {
+    const networks::Layer l = networks::layer_of(g, "l", k);
+    x = x + tanh(l.biased(layer_norm(x), "w", 8)) * l.linear(context, "c", 8);
+  }
+  const Tensor y = x + matmul(context, g.input("last", {8, 8}));
+  const IR graph = networks::finished(g, {{"y", y}});
+  ASSERT_FALSE(find_outline(graph).regions.empty());
+  expect_right(graph, {.weights = {"last", "l0_c"}}, 5);
+}
+
+TEST(PlansWithRules, RandomNetworksGiveTheOraclesResults) {
+  for (uint64_t seed = 300; seed < 306; ++seed) {
+    expect_right(networks::random_network(seed), {.outline = seed % 2 == 0}, seed);
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace luminal::compiler

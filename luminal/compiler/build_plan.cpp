@@ -19,8 +19,9 @@ namespace {
 using graph::Node;
 using kernel::PlannedKernel;
 
-ProgramSearch search_options(const Options& options) {
+ProgramSearch search_options(const Options& options, FoundDefinitions* found) {
   ProgramSearch result;
+  result.found = found;
   const int threads = options.threads > 0 ? options.threads : runtime::default_thread_team().size();
   result.cut.machine = options.machine.value_or(kernel::Machine::cpu(threads));
   result.cut.estimate = {
@@ -39,12 +40,13 @@ ProgramSearch search_options(const Options& options) {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const graph::Graph& graph, const Options& options, Plan& plan)
+  PlanBuilder(const graph::Graph& graph, const Options& options, FoundDefinitions* found,
+              Plan& plan)
       : graph_(graph),
         options_(options),
         plan_(plan),
         checks_(index_checks(graph)),
-        planned_(graph, checked_nodes(), search_options(options)),
+        planned_(graph, checked_nodes(), search_options(options, found)),
         program_(planned_.program()),
         arena_(planned_.arena()),
         cut_(planned_.plan()),
@@ -304,11 +306,11 @@ class PlanBuilder {
 
 }  // namespace
 
-Plan build_plan(graph::Graph graph, const Options& options) {
+Plan build_plan(graph::Graph graph, const Options& options, FoundDefinitions* found) {
   Plan plan;
   plan.graph = std::move(graph);
   plan.dims = graph::used_dims(plan.graph, graph::plan_steps(plan.graph));
-  PlanBuilder(plan.graph, options, plan).run();
+  PlanBuilder(plan.graph, options, found, plan).run();
   return plan;
 }
 

@@ -7,7 +7,10 @@
 
 namespace luminal::compiler {
 
-/// The plan of a graph.
-Plan build_plan(graph::Graph graph, const Options& options = {});
+struct FoundDefinitions;
+
+/// The plan of a graph. With `found`, further plans of the same graph use the definitions that
+/// rules found for the first (planned_program.h); only what the options say of dims may differ.
+Plan build_plan(graph::Graph graph, const Options& options = {}, FoundDefinitions* found = nullptr);
 
 }  // namespace luminal::compiler

@@ -1,6 +1,6 @@
 #include "luminal/compiler/make_compiled.h"
 
-#include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/buckets.h"
 #include "luminal/plan/step_check.h"
 #include "luminal/support/env.h"
 
@@ -9,11 +9,11 @@ namespace luminal::compiler {
 std::unique_ptr<plan::CompiledProgram> make_compiled(graph::Graph graph, const Options& options) {
   const support::Environment& environment = support::environment();
   if (!options.check_steps && !environment.flag(support::EnvVar::kCheckSteps))
-    return plan::load_plan(build_plan(std::move(graph), options), options.threads);
+    return plan::load_plan(build_buckets(std::move(graph), options), options.threads);
   Options checked = options;
   checked.check_steps = true;
   checked.keep_text = true;
-  auto program = plan::load_plan(build_plan(std::move(graph), checked), options.threads);
+  auto program = plan::load_plan(build_buckets(std::move(graph), checked), options.threads);
   return plan::with_checked_steps(std::move(program),
                                   {.directory = environment.text(support::EnvVar::kCheckDir)});
 }

@@ -1,6 +1,7 @@
 // How a graph is compiled: plain data with defaults, passed down.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct Options {
   /// Values of dims to expect; others count as `typical_dim`.
   graph::DimValues dims = {};
   int64_t typical_dim = 512;
+  /// Values of dims to choose separately for (buckets.h): a run uses the plan of the smallest value
+  /// that is not below its own, or the largest there is. Every plan is right for all values.
+  std::map<std::string, std::vector<int64_t>> buckets = {};
   /// Inputs whose data rarely changes between runs: what is made of them alone is made once.
   std::vector<std::string> weights = {};
   /// Let rules find other definitions of values, and choose among them (docs/rules.md).

@@ -9,7 +9,7 @@ namespace luminal::compiler {
 
 PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId> stored,
                                const ProgramSearch& search)
-    : graph_(graph), rules_(search.rules) {
+    : graph_(graph), rules_(search.rules), found_(search.found) {
   if (search.outline) outline_ = find_outline(graph, *search.outline);
   if (!outline_.regions.empty() && search_reduced(stored, search.cut)) return;
   outline_ = {};
@@ -17,7 +17,14 @@ PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId
 }
 
 void PlannedProgram::choose(const graph::Graph& graph) {
+  std::optional<rules::Choices>* kept = nullptr;
+  if (found_ != nullptr) kept = &graph == &graph_ ? &found_->whole : &found_->reduced;
+  if (kept != nullptr && *kept) {
+    choices_ = *kept;
+    return;
+  }
   choices_.emplace(rules_ ? rules::choices(graph, *rules_) : rules::as_written(graph));
+  if (kept != nullptr) *kept = choices_;
 }
 
 void PlannedProgram::search_whole(std::span<const NodeId> stored,

@@ -11,6 +11,12 @@
 
 namespace luminal::compiler {
 
+/// Definitions that rules found, for further searches of the same graph with the same rules.
+struct FoundDefinitions {
+  std::optional<rules::Choices> whole;    ///< of the graph
+  std::optional<rules::Choices> reduced;  ///< of one instance of each region
+};
+
 /// What a search may use.
 struct ProgramSearch {
   kernel::CutSearchOptions cut = {};
@@ -18,6 +24,8 @@ struct ProgramSearch {
   std::optional<OutlineOptions> outline = OutlineOptions{};
   /// Nothing: every value is computed as it is written.
   std::optional<rules::RuleOptions> rules = rules::RuleOptions{};
+  /// Where definitions are kept and looked for, if anywhere.
+  FoundDefinitions* found = nullptr;
 };
 
 /// The program that was found for a graph, its plan, and how it lies in the graph. Ids are those of
@@ -59,6 +67,7 @@ class PlannedProgram {
 
   const graph::Graph& graph_;
   std::optional<rules::RuleOptions> rules_;
+  FoundDefinitions* found_;
   Outline outline_;
   ReducedGraph reduced_;
   std::optional<rules::Choices> choices_;

@@ -11,6 +11,7 @@
 #include "luminal/plan/index_checks.h"
 #include "luminal/plan/plan_values.h"
 #include "luminal/plan/result_pool.h"
+#include "luminal/plan/variants.h"
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/runtime/cpu/device.h"
 #include "luminal/runtime/cpu/module.h"
@@ -418,6 +419,7 @@ class Compiled : public CompiledProgram, private RunMemory {
 }  // namespace
 
 std::unique_ptr<CompiledProgram> load_plan(Plan plan, int threads) {
+  if (!plan.variants.empty()) return load_variants(std::move(plan), threads);
   return std::make_unique<Compiled>(std::move(plan), threads);
 }
 

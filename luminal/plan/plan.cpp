@@ -20,20 +20,29 @@ std::string line_of(const PlanStep& step) {
   return text + "\n";
 }
 
+/// " for n = 16" of a plan that was made for some values.
+std::string made_for_text(const Plan& plan) {
+  std::string text;
+  for (const auto& [name, value] : plan.made_for)
+    text += fmt::format("{}{} = {}", text.empty() ? " for " : ", ", name, value);
+  return text;
+}
+
 }  // namespace
 
 std::string to_string(const Plan& plan) {
   const auto launches = std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlanStep& s) {
     return std::holds_alternative<LaunchStep>(s.action);
   });
-  std::string text =
-      fmt::format("{} steps, {} of them launches of {} kernels; {} slots of memory\n",
-                  plan.steps.size(), launches, plan.kernels.size(), plan.slots);
+  std::string text = fmt::format(
+      "{} steps{}, {} of them launches of {} kernels; {} slots of memory\n", plan.steps.size(),
+      made_for_text(plan), launches, plan.kernels.size(), plan.slots);
   for (const PlanStep& step : plan.prepare) text += line_of(step);
   for (const PlanStep& step : plan.steps) {
     text += line_of(step);
     if (!step.text.empty()) text += step.text;
   }
+  for (const Plan& variant : plan.variants) text += to_string(variant);
   return text;
 }
 

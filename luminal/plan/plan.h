@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "luminal/graph/graph.h"
+#include "luminal/graph/program.h"
 #include "luminal/runtime/artifact.h"
 
 namespace luminal::plan {
@@ -115,6 +115,8 @@ struct Plan {
   size_t prepared = 0;
   std::vector<KernelDefinition> definitions = {};  ///< one per kernel, if they were kept
   std::vector<Donation> donations = {};            ///< those that come first are better
+  graph::DimValues made_for = {};   ///< values of dims that the choices are good for, if any
+  std::vector<Plan> variants = {};  ///< of the same graph, made for other values of these dims
 };
 
 /// Every step with what was fused, for people.

@@ -102,6 +102,7 @@ std::vector<std::string_view> body_of(const PlanRecords& records) {
 }
 
 void check_features(const Plan& plan, runtime::CpuFeatures available, const std::string& path) {
+  for (const Plan& variant : plan.variants) check_features(variant, available, path);
   for (const PlanKernel& kernel : plan.kernels) {
     const runtime::CpuFeatures missing = kernel.artifact.needed.without(available);
     if (!missing.empty())

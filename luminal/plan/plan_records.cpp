@@ -40,13 +40,38 @@ class ConstantTable {
 class Writer {
  public:
   PlanRecords run(const Plan& plan) {
+    graph(plan.graph);
+    body(plan);
+    RecordWriter code;
+    code.list(kernels_, [&](const std::string& artifact) { code.text(artifact); });
+    RecordWriter all;
+    all.text(constant_records());
+    all.text(code.take());
+    all.text(out_.take());
+    return {all.take(), constants_.take()};
+  }
+
+ private:
+  std::string constant_records() const {
+    RecordWriter out;
+    uint64_t offset = 0;
+    out.list(constants_.all(), [&](const Array& value) {
+      out.text(graph::name(value.dtype()));
+      out.list(value.extents(), [&](int64_t extent) { out.signed_number(extent); });
+      out.number(offset);
+      offset = next_constant_offset(offset, value.bytes().size());
+    });
+    return out.take();
+  }
+
+  /// Everything but the graph, which variants have in common.
+  void body(const Plan& plan) {
     const auto& [graph, dims, buffers, kernels, prepare, steps, outputs, results, slots, prepared,
-                 definitions, donations] = plan;
-    this->graph(graph);
+                 definitions, donations, made_for, variants] = plan;
     out_.list(dims, [&](const Expr& dim) { out_.expr(dim); });
     out_.list(buffers, [&](const PlanBuffer& each) { buffer(each); });
     out_.list(kernels, [&](const PlanKernel& each) {
-      out_.text(runtime::to_bytes(each.artifact));
+      out_.number(kernel(each.artifact));
       out_.text(each.entry);
     });
     for (const std::vector<PlanStep>* list : {&prepare, &steps})
@@ -58,22 +83,21 @@ class Writer {
       out_.number(each.input);
       out_.number(each.result);
     });
-    RecordWriter head;
-    uint64_t offset = 0;
-    head.list(constants_.all(), [&](const Array& value) {
-      head.text(graph::name(value.dtype()));
-      head.list(value.extents(), [&](int64_t extent) { head.signed_number(extent); });
-      head.number(offset);
-      offset = next_constant_offset(offset, value.bytes().size());
+    out_.list(made_for, [&](const auto& each) {
+      out_.text(each.first);
+      out_.signed_number(each.second);
     });
-    const std::string first = head.take();
-    RecordWriter all;
-    all.text(first);
-    all.text(out_.take());
-    return {all.take(), constants_.take()};
+    out_.list(variants, [&](const Plan& each) { body(each); });
   }
 
- private:
+  /// The number of code that several kernels and variants may share.
+  size_t kernel(const runtime::Artifact& artifact) {
+    const std::string bytes = runtime::to_bytes(artifact);
+    const auto [found, is_new] = kernel_numbers_.emplace(support::hash128(bytes), kernels_.size());
+    if (is_new) kernels_.push_back(bytes);
+    return found->second;
+  }
+
   void graph(const graph::Graph& graph) {
     out_.text(graph::to_text(graph, [&](const Array& value) { return constants_.add(value); }));
   }
@@ -143,20 +167,31 @@ class Writer {
 
   RecordWriter out_;
   ConstantTable constants_;
+  std::map<support::Hash128, size_t> kernel_numbers_;
+  std::vector<std::string> kernels_;
 };
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, std::vector<Array> constants, std::string_view file)
-      : in_(bytes, file), constants_(std::move(constants)) {}
+  Reader(std::span<const std::byte> bytes, std::vector<Array> constants,
+         std::vector<runtime::Artifact> kernels, std::string_view file)
+      : in_(bytes, file), constants_(std::move(constants)), kernels_(std::move(kernels)) {}
 
   Plan run() {
+    const graph::Graph all = graph();
+    Plan plan = body(all, true);
+    in_.finish();
+    return plan;
+  }
+
+ private:
+  Plan body(const graph::Graph& graph, bool may_have_variants) {
     Plan plan;
-    plan.graph = graph();
+    plan.graph = graph;
     plan.dims = in_.list([&] { return in_.expr(); });
     plan.buffers = in_.list([&] { return buffer(); });
     plan.kernels = in_.list([&] {
-      PlanKernel kernel{runtime::artifact_from_bytes(in_.text()), {}};
+      PlanKernel kernel{kernels_[in_.number_below(kernels_.size(), "a kernel")], {}};
       kernel.entry = in_.text();
       return kernel;
     });
@@ -170,11 +205,16 @@ class Reader {
       const size_t input = in_.number();
       return Donation{input, in_.number()};
     });
-    in_.finish();
+    for (size_t k = in_.count(); k-- > 0;) {
+      const std::string name = in_.text();
+      plan.made_for[name] = in_.signed_number();
+    }
+    const size_t variants = in_.count();
+    if (variants > 0 && !may_have_variants) RecordReader::reject("a variant has variants");
+    for (size_t k = 0; k < variants; ++k) plan.variants.push_back(body(graph, false));
     return plan;
   }
 
- private:
   graph::Graph graph() { return graph::parse_text(in_.text(), {}, constants_); }
 
   std::optional<size_t> maybe() {
@@ -257,6 +297,7 @@ class Reader {
 
   RecordReader in_;
   std::vector<Array> constants_;
+  std::vector<runtime::Artifact> kernels_;
 };
 
 std::vector<Array> read_constants(std::span<const std::byte> bytes, const ConstantData& data,
@@ -272,6 +313,15 @@ std::vector<Array> read_constants(std::span<const std::byte> bytes, const Consta
   });
   in.finish();
   return constants;
+}
+
+std::vector<runtime::Artifact> read_kernels(std::span<const std::byte> bytes,
+                                            std::string_view file) {
+  RecordReader in(bytes, file);
+  std::vector<runtime::Artifact> kernels =
+      in.list([&] { return runtime::artifact_from_bytes(in.text()); });
+  in.finish();
+  return kernels;
 }
 
 void check_functions(const graph::Graph& graph) {
@@ -298,10 +348,12 @@ Plan from_records(std::span<const std::byte> bytes, const ConstantData& data,
                   std::string_view file) {
   RecordReader all(bytes, file);
   const std::string constants = all.text();
+  const std::string kernels = all.text();
   const std::string rest = all.text();
   all.finish();
   Plan plan = Reader(std::as_bytes(std::span(rest)),
-                     read_constants(std::as_bytes(std::span(constants)), data, file), file)
+                     read_constants(std::as_bytes(std::span(constants)), data, file),
+                     read_kernels(std::as_bytes(std::span(kernels)), file), file)
                   .run();
   for (const std::string& problem : problems(plan)) RecordReader::reject(problem);
   return plan;

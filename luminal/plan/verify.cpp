@@ -31,6 +31,12 @@ class Verifier {
         add("'{}' cannot be given away for result {}", plan_.buffers[donation.input].name,
             donation.result);
     outputs();
+    for (const auto& [name, value] : plan_.made_for)
+      if (!plan_.graph.dims().contains(name)) add("it is made for the unknown dim {}", name);
+    for (const Plan& variant : plan_.variants) {
+      for (const std::string& problem : problems(variant)) found_.push_back(problem);
+      if (variant.made_for.size() != plan_.made_for.size()) add("variants are for other dims");
+    }
     return std::move(found_);
   }
 

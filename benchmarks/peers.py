@@ -92,6 +92,70 @@ class GptBlock(nn.Module):
         return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
 
 
+class Gpt2(nn.Module):
+    """GPT-2 small, one token after the cached ones."""
+
+    def __init__(self, past):
+        super().__init__()
+        self.words, self.places = nn.Embedding(50257, 768), nn.Embedding(1024, 768)
+        self.blocks = nn.ModuleList(GptBlock(past) for _ in range(12))
+        self.norm = nn.LayerNorm(768)
+        self.past = past
+
+    def forward(self, ids, keys, values):
+        x = self.words(ids) + self.places.weight[self.past:self.past + 1]
+        for block, k, v in zip(self.blocks, keys, values):
+            x = block(x, k, v)
+        return self.norm(x) @ self.words.weight.t()
+
+
+class LlamaLayer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        width, hidden = 2048, 8192
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.q, self.o = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+        self.k, self.v = nn.Linear(width, 512, bias=False), nn.Linear(width, 512, bias=False)
+        self.gate, self.up = nn.Linear(width, hidden, bias=False), nn.Linear(width, hidden, bias=False)
+        self.down = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x, cos, sin, keys, values):
+        def rotated(t):
+            a, b = t.chunk(2, -1)
+            return t * cos + torch.cat([-b, a], -1) * sin
+
+        h = self.norm1(x)
+        q, k, v = (p(h).unflatten(-1, (-1, 64)).transpose(0, 1) for p in (self.q, self.k, self.v))
+        q, k = rotated(q), rotated(k)
+        if keys is not None:
+            k, v = torch.cat([keys, k], 1), torch.cat([values, v], 1)
+        mixed = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=keys is None, enable_gqa=True)[0]
+        x = x + self.o(mixed.transpose(0, 1).flatten(1))
+        n = self.norm2(x)
+        return x + self.down(F.silu(self.gate(n)) * self.up(n))
+
+
+class Llama1b(nn.Module):
+    """Llama 3.2 1B: logits of the last token."""
+
+    def __init__(self, past):
+        super().__init__()
+        self.words = nn.Embedding(128256, 2048)
+        self.layers = nn.ModuleList(LlamaLayer() for _ in range(16))
+        self.norm = nn.RMSNorm(2048)
+        self.past = past
+
+    def forward(self, ids, keys=None, values=None):
+        x = self.words(ids)
+        positions = torch.arange(self.past, self.past + len(ids), dtype=torch.float32)
+        angles = positions[:, None] * 500000.0 ** (-torch.arange(0, 64, 2, dtype=torch.float32) / 64)
+        angles = torch.cat([angles, angles], -1)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, cos, sin, keys[i] if self.past else None, values[i] if self.past else None)
+        return self.norm(x[-1:]) @ self.words.weight.t()
+
+
 def make(name, dtype):
     """The module and inputs of a case, or nothing."""
     words = name.split()
@@ -147,6 +211,16 @@ def make(name, dtype):
     if what == "gpt block decode":
         past = sizes[0]
         return GptBlock(past).to(dtype), [rand(1, 768), rand(12, past, 64), rand(12, past, 64)]
+    if what == "gpt2 decode":
+        past = sizes[0]
+        return Gpt2(past).to(dtype), [torch.zeros(1, dtype=torch.long), rand(12, 12, past, 64), rand(12, 12, past, 64)]
+    if what in ("llama 1b decode", "llama 1b prefill"):
+        past = sizes[0] if what.endswith("decode") else 0
+        torch.set_default_dtype(dtype)  # twice the memory otherwise, and as long to fill
+        module = Llama1b(past)
+        torch.set_default_dtype(torch.float32)
+        caches = [rand(16, 8, past, 64), rand(16, 8, past, 64)] if past else []
+        return module, [torch.zeros(1 if past else sizes[0], dtype=torch.long), *caches]
     return None, []
 
 

@@ -1,8 +1,8 @@
 // Whole networks: a multilayer perceptron, a CNN for digits, a residual block, and transformer
-// blocks as in GPT-2 small, in prefill and in decode.
+// blocks as in GPT-2 small, in prefill and in decode; whole language models.
 #include <fmt/format.h>
 
-#include "benchmarks/suite.h"
+#include "benchmarks/nets/language_models.h"
 
 namespace luminal::benchmarks {
 namespace {
@@ -97,6 +97,16 @@ std::vector<Case> all_cases() {
     cases.push_back({"gpt block decode 128", dtype,
                      [=](Network& network) { gpt_block(network, dtype, 1, 128); }, gpt_flops(1)});
   }
+  for (const DType dtype : {f32, bf16})
+    cases.push_back({"gpt2 decode 128", dtype,
+                     [=](Network& network) { gpt2_decode(network, dtype, 128); },
+                     12 * gpt_flops(1)});
+  cases.push_back({"llama 1b decode 128", bf16,
+                   [](Network& network) { llama_1b(network, bf16, 1, 128); },
+                   llama_1b_flops(1, 128)});
+  cases.push_back({"llama 1b prefill 128", bf16,
+                   [](Network& network) { llama_1b(network, bf16, 128, 0); },
+                   llama_1b_flops(128, 0)});
   return cases;
 }
 

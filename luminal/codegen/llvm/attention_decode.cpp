@@ -122,6 +122,16 @@ class DecodeEmitter : AttentionBlocks {
     return body_.elements().cast(
         stored, DType::kF32, body_.elements().load(stored, place, first, lanes, {.mask = mask}));
   }
+  /// Asks for part of an operand's row before it is needed: between keys and values memory would
+  /// have to be found again each time.
+  void prefetch(const Rows& rows, Value* key, Value* first, int64_t elements) {
+    if (rows.operand->pieces.empty()) return;
+    constexpr int64_t kLine = 64;
+    const int64_t size = bytes_of(rows.operand->pieces[0].load);
+    Value* place = builder_.offset(place_of(rows, key), scaled(first, size));
+    for (int64_t at = 0; at < elements * size; at += kLine)
+      builder_.prefetch(builder_.offset(place, at), 3);
+  }
   llvm::Type* bf16s(int lanes) { return VectorBuilder::vector(ir_.getBFloatTy(), lanes); }
 
   /// Sums of one run and query: the results, then the maximum and the total.
@@ -311,6 +321,7 @@ class DecodeEmitter : AttentionBlocks {
               Value* number_of = ir_.CreateAdd(ir_.CreateAdd(first, row), number(k));
               keys.push_back(least(ir_.CreateAdd(key, number_of), last));
             }
+            for (Value* each : keys) prefetch(values_, each, number(0), code_.depth());
             const Carried sums = products(keys);
             for (size_t i = 0; i < queries_.size(); ++i)
               for (int k = 0; k < keys_of_tile; ++k)
@@ -372,6 +383,7 @@ class DecodeEmitter : AttentionBlocks {
           number(0), count, number(1), results, [&](Value* row, llvm::ArrayRef<Value*> now) {
             Value* number_of = ir_.CreateAdd(key, row);
             Value* at = place_of(values_, number_of);
+            prefetch(keys_, ir_.CreateAdd(number_of, number(kKeysAtOnce)), column, columns);
             Carried loaded;
             for (int64_t v = 0; v < vectors; ++v)
               loaded.push_back(vector_of(values_, number_of, at,

@@ -6,49 +6,30 @@
 #include "luminal/codegen/llvm/gemm_pack.h"
 #include "luminal/codegen/llvm/gemm_tile.h"
 #include "luminal/codegen/llvm/nest_plan.h"
+#include "luminal/codegen/llvm/product_emitter.h"
 
 namespace luminal::codegen {
 namespace {
 
-using graph::DType;
 using llvm::Value;
 using symbolic::Expr;
 
-Expr product_of(std::span<const Expr> axes) {
-  Expr result = 1;
-  for (const Expr& axis : axes) result = result * axis.axis_extent();
-  return result;
-}
-
-/// What both entries share: arguments, and panels.
-class Emitter {
+/// What both entries share: panels.
+class PanelEmitter : protected ProductEmitter {
  protected:
-  Emitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code)
-      : builder_(module, target),
-        ir_(builder_.ir()),
-        code_(code),
-        plan_(code.plan),
+  PanelEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code)
+      : ProductEmitter(module, target, code, code.specs[0].accumulator),
         spec_(code.specs[0]),
-        layout_(spec_, target),
-        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+        layout_(spec_, target) {}
 
   void begin(std::string_view name) {
-    entry_ = builder_.begin_entry(name);
-    for (size_t i = 0; i < code_.tensors.size(); ++i)
-      body_.set_buffer(code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
-    for (size_t i = 0; i < code_.dims.size(); ++i)
-      body_.set_dim(code_.dims[i], builder_.scalar(entry_, static_cast<int>(i)));
+    ProductEmitter::begin(name);
     panels_ = body_.index(layout_.panels(plan_.n.extent));
-    n_ = body_.index(plan_.n.extent);
   }
 
   Value* panel_buffer(size_t number) {
     return builder_.buffer(entry_, static_cast<int>(code_.tensors.size() + number));
   }
-  Value* minimum(Value* a, Value* b) {
-    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-  }
-
   /// Sets the batch axes and columns of panel `number` of all batches.
   void set_panel(Value* number) {
     Value* panel = ir_.CreateURem(number, panels_);
@@ -63,24 +44,15 @@ class Emitter {
         .pack({column_, columns_, body_.index(each.k.extent), target});
   }
 
-  VectorBuilder builder_;
-  llvm::IRBuilder<>& ir_;
-  const GemmCode& code_;
-  const ContractionPlan& plan_;
   const GemmSpec& spec_;
   GemmLayout layout_;
-  BodyCode body_;
-  EntryArguments entry_;
   Value* panels_ = nullptr;
-  Value* n_ = nullptr;
-  Value* column_ = nullptr;
-  Value* columns_ = nullptr;
 };
 
-class PackEmitter : Emitter {
+class PackEmitter : PanelEmitter {
  public:
   PackEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code, size_t product)
-      : Emitter(module, target, code), product_(product) {}
+      : PanelEmitter(module, target, code), product_(product) {}
 
   void emit() {
     begin("pack");
@@ -98,17 +70,17 @@ class PackEmitter : Emitter {
   size_t product_;
 };
 
-class GemmEmitter : Emitter {
+class GemmEmitter : PanelEmitter {
  public:
   GemmEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code)
-      : Emitter(module, target, code) {}
+      : PanelEmitter(module, target, code) {}
 
   void emit() {
     emit_tiles();
     begin("gemm");
     m_ = body_.index(plan_.m.extent);
     row_blocks_ = body_.index(layout_.row_blocks(plan_.m.extent));
-    row_batch_ = body_.index(product_of(plan_.row_batch));
+    row_batch_ = body_.index(product_of_extents(plan_.row_batch));
     const auto tile_bytes = static_cast<uint64_t>(spec_.mr) * static_cast<uint64_t>(spec_.nr) *
                             static_cast<uint64_t>(layout_.sum_bytes());
     for (size_t i = 0; i < plan_.products.size(); ++i)
@@ -374,61 +346,6 @@ class GemmEmitter : Emitter {
     builder_.if_else(ir_.CreateICmpSLE(columns_, builder_.index(few)), call(few_columns_), by_rows);
   }
 
-  /// What is done to the sums of some rows, and storing.
-  void finish(Value* row, Value* rows, const std::vector<Value*>& sums, Value* sums_row) {
-    const int lanes = layout_.lanes();
-    builder_.loop(builder_.index(0), columns_, builder_.index(lanes), [&](Value* column) {
-      const BodyCode::Scope in_vector(body_);
-      const auto finish_rows = [&](Value* mask) {
-        const BodyCode::Scope scope(body_);
-        body_.spread(plan_.n.flat, ir_.CreateAdd(column_, column), lanes, mask);
-        find_what_rows_share();
-        builder_.loop(builder_.index(0), rows, builder_.index(1), [&](Value* r) {
-          const BodyCode::Scope in_row(body_);
-          body_.set_axis(plan_.m.flat, ir_.CreateAdd(row, r));
-          finish_vector(sums, ir_.CreateMul(r, sums_row), column);
-        });
-        body_.gather_up();
-        return Carried{};
-      };
-      Value* rest = ir_.CreateSub(columns_, column);
-      if (builder_.target().has(runtime::CpuFeature::kAvx512f)) {
-        finish_rows(builder_.lanes_below(rest, lanes));
-        return;
-      }
-      // Masks are slow here.
-      builder_.if_else(
-          ir_.CreateICmpSGE(rest, builder_.index(lanes)), [&] { return finish_rows(nullptr); },
-          [&] { return finish_rows(builder_.lanes_below(rest, lanes)); });
-    });
-  }
-
-  /// Loads what is the same in all rows (a bias) once for a vector of columns.
-  void find_what_rows_share() {
-    std::vector<kernel::BodyId> values;
-    for (const kernel::Root& root : plan_.roots) values.push_back(root.value);
-    for (const kernel::BodyId id : code_.arena->reachable(values)) {
-      const kernel::BodyNode& node = (*code_.arena)[id];
-      const bool is_sum = std::any_of(plan_.products.begin(), plan_.products.end(),
-                                      [&](const Product& product) { return product.sum == id; });
-      if (node.kind == kernel::BodyKind::kLoad && !is_sum && node.index_values.empty() &&
-          !kernel::contains(node.free, plan_.m.flat))
-        body_.value(id);
-    }
-  }
-
-  void finish_vector(const std::vector<Value*>& sums, Value* at_row, Value* column) {
-    ElementCode& elements = body_.elements();
-    for (size_t i = 0; i < sums.size(); ++i) {
-      Value* at = ir_.CreateAdd(at_row, ir_.CreateMul(column, builder_.index(layout_.sum_bytes())));
-      Value* sum = elements.load(spec_.accumulator, builder_.offset(sums[i], at), builder_.index(0),
-                                 layout_.lanes());
-      body_.define(plan_.products[i].sum,
-                   value_of_sum(body_, spec_.accumulator, plan_.products[i].dtype, sum));
-    }
-    for (const kernel::Root& root : plan_.roots) body_.store(root, body_.wide_value(root.value));
-  }
-
   llvm::Function* full_ = nullptr;
   llvm::Function* few_rows_ = nullptr;
   llvm::Function* few_columns_ = nullptr;
@@ -442,47 +359,6 @@ class GemmEmitter : Emitter {
 };
 
 }  // namespace
-
-Expr GemmCode::pack_items(const CpuTarget& target) const {
-  return product_of(plan.batch) * GemmLayout(specs[0], target).panels(plan.n.extent);
-}
-
-Expr GemmCode::items(const CpuTarget& target) const {
-  return pack_items(target) * product_of(plan.row_batch) *
-         GemmLayout(specs[0], target).row_blocks(plan.m.extent);
-}
-
-Expr GemmCode::panel_offset(size_t product, const CpuTarget& target) const {
-  Expr offset = 0;
-  if (specs[0].b_source == GemmB::kPrepacked) return offset;
-  for (size_t i = 0; i < product; ++i)
-    offset = offset + GemmLayout(specs[i], target).panel_bytes(plan.products[i].k.extent);
-  return offset;
-}
-
-Expr GemmCode::sums_offset(size_t product, const CpuTarget& target) const {
-  const Expr panels = panel_offset(plan.products.size(), target);
-  if (specs[0].kc == 0) return panels;
-  const int64_t bytes = int64_t{specs[0].row_block + specs[0].mr} * specs[0].nr *
-                        GemmLayout(specs[0], target).sum_bytes();
-  return panels + bytes * static_cast<int64_t>(product);
-}
-
-Expr GemmCode::scratch_bytes(const CpuTarget& target) const {
-  return sums_offset(plan.products.size(), target);
-}
-
-Expr GemmCode::packed_bytes(size_t product, const CpuTarget& target) const {
-  return pack_items(target) *
-         GemmLayout(specs[product], target).panel_bytes(plan.products[product].k.extent);
-}
-
-Value* value_of_sum(BodyCode& body, DType accumulator, DType dtype, Value* sum) {
-  // In registers a narrow float is an f32 already.
-  const bool is_narrow = graph::is_float(dtype) && graph::bits(dtype) < 32;
-  if (is_narrow && accumulator == DType::kF32) return sum;
-  return body.elements().cast(accumulator, dtype, sum);
-}
 
 void emit_gemm(llvm::Module& module, const CpuTarget& target, const GemmCode& code) {
   GemmEmitter(module, target, code).emit();

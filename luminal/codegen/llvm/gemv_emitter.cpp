@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/product_emitter.h"
+
 namespace luminal::codegen {
 namespace {
 
@@ -11,25 +13,14 @@ using graph::DType;
 using llvm::Value;
 using symbolic::Expr;
 
-class GemvEmitter {
+class GemvEmitter : ProductEmitter {
  public:
   GemvEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code,
               const GemvSpec& spec)
-      : builder_(module, target),
-        ir_(builder_.ir()),
-        code_(code),
-        plan_(code.plan),
-        spec_(spec),
-        lanes_(target.lanes(graph::bits(spec.accumulator))),
-        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+      : ProductEmitter(module, target, code, spec.accumulator), spec_(spec), lanes_(sum_lanes_) {}
 
   void emit() {
-    entry_ = builder_.begin_entry("gemv");
-    for (size_t i = 0; i < code_.tensors.size(); ++i)
-      body_.set_buffer(code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
-    for (size_t i = 0; i < code_.dims.size(); ++i)
-      body_.set_dim(code_.dims[i], builder_.scalar(entry_, static_cast<int>(i)));
-    n_ = body_.index(plan_.n.extent);
+    begin("gemv");
     Value* blocks = body_.index(ceil_div(plan_.n.extent, spec_.block));
     std::vector<Expr> batch = plan_.batch;
     batch.insert(batch.end(), plan_.row_batch.begin(), plan_.row_batch.end());
@@ -37,8 +28,7 @@ class GemvEmitter {
       const BodyCode::Scope scope(body_);
       body_.set_axes(batch, ir_.CreateUDiv(item, blocks));
       column_ = ir_.CreateMul(ir_.CreateURem(item, blocks), builder_.index(spec_.block));
-      columns_ = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateSub(n_, column_),
-                                           builder_.index(spec_.block));
+      columns_ = minimum(ir_.CreateSub(n_, column_), builder_.index(spec_.block));
       if (spec_.direct)
         sum_directly();
       else
@@ -58,7 +48,10 @@ class GemvEmitter {
       else
         sum_along_columns();
     }
-    finish();
+    llvm::SmallVector<Value*, 4> sums;
+    for (size_t p = 0; p < plan_.products.size(); ++p)
+      sums.push_back(builder_.offset(entry_.scratch, static_cast<int64_t>(p) * product_bytes()));
+    finish(builder_.index(0), builder_.index(spec_.rows), sums, builder_.index(row_bytes()));
   }
 
   int sum_bytes() const { return graph::bits(spec_.accumulator) / 8; }
@@ -224,6 +217,24 @@ class GemvEmitter {
 
   // Along the columns.
 
+  /// Asks for a vector of the rows that come next: runs of narrow elements are too short for the
+  /// processor to see them coming.
+  void ask_for_rows(Value* k, int count, Value* column) {
+    constexpr int kSecondCache = 2;
+    const auto& place = product_->b.place;
+    const int bytes = graph::bits(product_->b.dtype) / 8;
+    if (!place || bytes >= 4) return;
+    Value* row_bytes = body_.index(place->k_stride * bytes);
+    Value* first = ir_.CreateAdd(body_.index(place->position), ir_.CreateAdd(column_, column));
+    first = ir_.CreateMul(first, builder_.index(bytes));
+    first = ir_.CreateAdd(first, ir_.CreateMul(k, row_bytes));
+    Value* at = builder_.offset(body_.buffer(place->tensor), first);
+    for (int i = 0; i < count; ++i) {
+      builder_.prefetch(at, kSecondCache);
+      at = builder_.offset(at, row_bytes);
+    }
+  }
+
   /// Some steps of k for every column of the block.
   void add_rows(Value* k, int count) {
     std::vector<Value*> a;
@@ -237,6 +248,7 @@ class GemvEmitter {
       }
     const auto vector = [&](Value* column, Value* mask) {
       std::vector<Value*> sums;
+      if (mask == nullptr) ask_for_rows(ir_.CreateAdd(k, builder_.index(count)), count, column);
       for (int r = 0; r < spec_.rows; ++r)
         sums.push_back(builder_.load(sum_vector(), sum_place(r, column)));
       for (int i = 0; i < count; ++i) {
@@ -352,8 +364,7 @@ class GemvEmitter {
         body_.spread(plan_.n.flat, column, lanes_, mask);
         for (size_t p = 0; p < plan_.products.size(); ++p) {
           const size_t number = p * static_cast<size_t>(spec_.rows) + static_cast<size_t>(r);
-          body_.define(plan_.products[p].sum, value_of_sum(body_, spec_.accumulator,
-                                                           plan_.products[p].dtype, sums[number]));
+          body_.define(plan_.products[p].sum, value_of_sum(plan_.products[p], sums[number]));
         }
         for (const kernel::Root& root : plan_.roots)
           body_.store(root, body_.wide_value(root.value));
@@ -362,41 +373,9 @@ class GemvEmitter {
     });
   }
 
-  // What follows the sums.
-
-  void finish() {
-    for (int r = 0; r < spec_.rows; ++r) {
-      const BodyCode::Scope in_row(body_);
-      body_.set_axis(plan_.m.flat, builder_.index(r));
-      builder_.loop(builder_.index(0), columns_, builder_.index(lanes_), [&](Value* column) {
-        const BodyCode::Scope scope(body_);
-        Value* mask = builder_.lanes_below(ir_.CreateSub(columns_, column), lanes_);
-        body_.spread(plan_.n.flat, ir_.CreateAdd(column_, column), lanes_, mask);
-        for (size_t p = 0; p < plan_.products.size(); ++p) {
-          sums_ = builder_.offset(entry_.scratch, static_cast<int64_t>(p) * product_bytes());
-          Value* sum = builder_.load(sum_vector(), sum_place(r, column));
-          body_.define(plan_.products[p].sum,
-                       value_of_sum(body_, spec_.accumulator, plan_.products[p].dtype, sum));
-        }
-        for (const kernel::Root& root : plan_.roots)
-          body_.store(root, body_.wide_value(root.value));
-        body_.gather_up();
-      });
-    }
-  }
-
-  VectorBuilder builder_;
-  llvm::IRBuilder<>& ir_;
-  const GemmCode& code_;
-  const ContractionPlan& plan_;
   const GemvSpec& spec_;
   int lanes_;
-  BodyCode body_;
-  EntryArguments entry_;
-  Value* n_ = nullptr;
-  // Of the current item and product.
-  Value* column_ = nullptr;
-  Value* columns_ = nullptr;
+  // Of the current product.
   const Product* product_ = nullptr;
   Value* sums_ = nullptr;
   Value* k_ = nullptr;

@@ -1,0 +1,303 @@
+#include "luminal/codegen/llvm/contraction_schedule.h"
+
+#include <algorithm>
+
+#include "luminal/codegen/llvm/nest_plan.h"
+
+namespace luminal::codegen {
+namespace {
+
+using graph::DType;
+using kernel::Arena;
+using kernel::BodyId;
+using kernel::BodyKind;
+using kernel::BodyNode;
+using symbolic::Expr;
+
+/// What sums of this dtype are added up in.
+DType accumulator_of(DType dtype) {
+  if (graph::is_float(dtype)) return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  return graph::bits(dtype) > 32 ? DType::kI64 : DType::kI32;
+}
+
+class Scheduler {
+ public:
+  Scheduler(const Arena& arena, const ContractionPlan& plan, const CpuTarget& target,
+            const CpuKernelOptions& options, const ContractionKernelOptions& more)
+      : arena_(arena), plan_(plan), target_(target), options_(options), more_(more) {}
+
+  std::optional<ContractionSchedule> run() {
+    if (!same_types() || has_sums_in_matrix()) return std::nullopt;
+    schedule_.gemv = choose_gemv();
+    if (!schedule_.gemv && !is_worth_it()) return std::nullopt;
+    if (!schedule_.gemv) choose();
+    if (!schedule_.gemv) schedule_.chunk = chunk();
+    return std::move(schedule_);
+  }
+
+ private:
+  /// Products of one kernel share tiles.
+  bool same_types() {
+    const Product& first = plan_.products[0];
+    return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+      return each.a.dtype == first.a.dtype && each.b.dtype == first.b.dtype &&
+             accumulator_of(each.dtype) == accumulator_of(first.dtype);
+    });
+  }
+
+  /// The matrix is read where it lies or packed element by element; only the other operand is
+  /// computed by launches of its own.
+  bool has_sums_in_matrix() const {
+    return std::any_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+      const std::vector<BodyId> reached = arena_.reachable(std::span(&each.b.value, 1));
+      return std::any_of(reached.begin(), reached.end(),
+                         [&](BodyId id) { return arena_[id].kind == BodyKind::kReduce; });
+    });
+  }
+
+  /// Schedules are for something, even if there may be nothing.
+  int64_t typical(const Expr& extent) const {
+    return std::max<int64_t>(1, typical_extent(extent, options_));
+  }
+
+  /// Few rows of a matrix that must be packed first are faster as loops.
+  bool is_worth_it() const {
+    if (more_.always) return true;
+    const int64_t m = typical(plan_.m.extent);
+    const int64_t n = typical(plan_.n.extent);
+    const int64_t k = typical(plan_.products[0].k.extent);
+    if (n < 4 || k < 2) return false;
+    return is_constant() ? m * n * k >= 256 : m >= 3 && m * n * k >= 1024;
+  }
+
+  bool is_constant() const {
+    return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+      return codegen::is_constant(arena_, each.b.value, options_);
+    });
+  }
+
+  /// Whether memory runs along k in B rather than along the columns.
+  bool runs_along_k(const Product& product) const {
+    if (!product.b.flat_k) return false;
+    int balance = 0;
+    const Expr& column =
+        product.b.flat_outer || plan_.n.axes.empty() ? plan_.n.flat : plan_.n.axes.back();
+    for (const BodyId id : arena_.reachable(std::span(&product.b.value, 1))) {
+      const BodyNode& node = arena_[id];
+      if (node.kind != BodyKind::kLoad) continue;
+      const Expr position = position_of(node.exprs, arena_.tensor(node.tensor).shape);
+      const auto along_k = stride_along(position, product.k.flat);
+      const auto along_n = stride_along(position, column);
+      if (along_k && along_k->stride.is_constant(1)) ++balance;
+      if (along_n && along_n->stride.is_constant(1)) --balance;
+    }
+    return balance > 0;
+  }
+
+  /// Few rows of a matrix that cannot be packed ahead: it is read once, where it lies.
+  std::optional<GemvSpec> choose_gemv() {
+    const auto rows = plan_.m.extent.constant_value();
+    if (more_.spec || more_.never_gemv || !rows || *rows > kMostGemvRows || *rows < 1)
+      return std::nullopt;
+    const Product& first = plan_.products[0];
+    GemvSpec spec;
+    spec.rows = static_cast<int>(*rows);
+    spec.accumulator = accumulator_of(first.dtype);
+    if (is_direct()) {
+      spec.along_k = false;
+      spec.direct = true;
+      spec.block = 1024;
+      set_operands(spec, first);
+      return spec;
+    }
+    spec.along_k = runs_along_k(first);
+    bool plain = true;
+    for (const Product& each : plan_.products) {
+      const bool fits = spec.along_k ? each.b.flat_k : each.b.flat_outer;
+      if (!fits || runs_along_k(each) != spec.along_k) return std::nullopt;
+      plain = plain && each.b.place && each.b.place->k_stride.is_constant(1) && each.a.place;
+    }
+    if (!more_.always && !prefers_gemv(spec)) return std::nullopt;
+    const GemmMode mode =
+        gemm_mode(first.a.dtype, first.b.dtype, spec.accumulator, !options_.reassociate, target_);
+    if (plain && spec.along_k) spec.mode = mode;
+    set_streams(spec, first);
+    set_operands(spec, first);
+    return spec;
+  }
+
+  /// What operands have to be like.
+  void set_operands(const GemvSpec& spec, const Product& first) {
+    GemmSpec operands;
+    operands.a = spec.mode == GemmMode::kFma ? spec.accumulator : first.a.dtype;
+    operands.mode = spec.mode;
+    operands.accumulator = spec.accumulator;
+    schedule_.specs.assign(plan_.products.size(), operands);
+  }
+
+  /// Few short windows per row: packing them would cost more than using them.
+  bool is_direct() const {
+    const auto rows = plan_.m.extent.constant_value();
+    return rows && *rows <= kMostDirectRows &&
+           std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+             const auto steps = each.k.extent.constant_value();
+             const bool windows = !each.b.flat_outer || !each.b.flat_k;
+             return windows && steps && *steps <= kMostDirectSteps;
+           });
+  }
+
+  bool prefers_gemv(const GemvSpec& spec) const {
+    const int64_t n = typical(plan_.n.extent);
+    const int64_t k = typical(plan_.products[0].k.extent);
+    if (n < 8 || k < 8 || n * k < 2048) return false;
+    const bool plain = plan_.products[0].b.place.has_value();
+    // Constants are packed ahead, unless that would make them much larger.
+    if (is_constant()) return !plain && spec.rows <= 2;
+    // In the cache, tiles over rows as they lie are better.
+    return spec.along_k || spec.rows <= 2 || n * k >= int64_t{1} << 19;
+  }
+
+  void set_streams(GemvSpec& spec, const Product& product) const {
+    const int64_t registers = target_.vector_registers() / 2;
+    const int lanes = target_.lanes(graph::bits(spec.accumulator));
+    if (spec.along_k) {
+      // Narrow elements are one stream with many in flight; wide ones like several.
+      spec.streams = graph::bits(product.b.dtype) < 32 ? 1 : spec.rows <= 4 ? 4 : 2;
+      spec.unroll = 4;
+      while (spec.unroll > 1 && int64_t{spec.unroll} * spec.streams * spec.rows > registers)
+        spec.unroll /= 2;
+      spec.block = 32;
+      return;
+    }
+    spec.streams = std::max(1, static_cast<int>(registers) / 2 / spec.rows);
+    spec.unroll = 1;
+    // Memory likes long runs of a row; sums of a block stay in half of the first cache.
+    constexpr int64_t kMostSums = 4096;
+    const int64_t pieces = std::max(1, options_.threads);
+    const int64_t unit = 4 * int64_t{lanes};
+    const int64_t wanted = (typical(plan_.n.extent) + pieces - 1) / pieces;
+    spec.block = std::clamp((wanted + unit - 1) / unit * unit, unit,
+                            std::max(unit, kMostSums / spec.rows / unit * unit));
+  }
+
+  bool is_readable(const Product& product, DType accumulator) const {
+    return product.b.place && product.b.dtype == accumulator &&
+           product.b.place->outer_stride.is_constant(1);
+  }
+
+  /// Rows or columns lie one after the other, so that the next panel is where it is looked for.
+  bool is_dense(const ProductOperand::Place& place, const Expr& k) const {
+    if (place.outer_stride.is_constant(1)) return true;
+    return place.k_stride.is_constant(1) && place.outer_stride == k;
+  }
+
+  void choose() {
+    const Product& first = plan_.products[0];
+    GemmProblem problem;
+    problem.accumulator = accumulator_of(first.dtype);
+    problem.exact_bf16 = !options_.reassociate;
+    const GemmMode mode =
+        gemm_mode(first.a.dtype, first.b.dtype, problem.accumulator, problem.exact_bf16, target_);
+    problem.a = mode == GemmMode::kFma ? problem.accumulator : first.a.dtype;
+    problem.b = first.b.dtype;
+    for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
+      for (const Expr& axis : *batch) problem.batch *= typical(axis.axis_extent());
+    problem.m = typical(plan_.m.extent);
+    problem.n = typical(plan_.n.extent);
+    problem.k = typical(first.k.extent);
+    problem.m_known = plan_.m.extent.is_constant();
+    problem.n_known = plan_.n.extent.is_constant();
+    problem.b_constant = is_constant();
+    problem.b_readable =
+        std::all_of(plan_.products.begin(), plan_.products.end(),
+                    [&](const Product& each) { return is_readable(each, problem.accumulator); });
+    problem.b_plain =
+        std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+          return each.b.place && is_dense(*each.b.place, each.k.extent);
+        });
+    problem.b_columns = runs_along_k(first);
+    if (first.a.place) {
+      const auto stride = first.a.place->outer_stride.constant_value();
+      problem.a_aligned = !stride || *stride * graph::bits(problem.a) / 8 % 4096 == 0;
+    }
+    problem.threads = options_.threads;
+    problem.products = static_cast<int>(plan_.products.size());
+    GemmSpec spec = more_.spec ? *more_.spec : choose_gemm(problem, target_);
+    spec.a = problem.a;
+    spec.b = problem.b;
+    spec.accumulator = problem.accumulator;
+    spec.mode = mode;
+    if (more_.matrix_registers || has_matrix_registers(mode, problem))
+      if (fill_matrix_registers(mode)) spec = with_matrix_registers(spec);
+    spec.panel = panel_dtype(spec, problem);
+    if (spec.b_source == GemmB::kInPlace && (!problem.b_readable || mode != GemmMode::kFma))
+      spec.b_source = GemmB::kPackedHere;
+    for (const Product& product : plan_.products) {
+      spec.b_columns = runs_along_k(product);
+      schedule_.specs.push_back(spec);
+    }
+  }
+
+  bool has_matrix_registers(GemmMode mode, const GemmProblem& problem) const {
+    const bool bits = mode == GemmMode::kDotBf16 && target_.has(runtime::CpuFeature::kAmxBf16);
+    const bool bytes = mode == GemmMode::kDotI8 && target_.has(runtime::CpuFeature::kAmxInt8);
+    return (bits || bytes) && problem.m >= 16;
+  }
+  /// Whether every step of k fills the registers: what lies past the end of k is not zero.
+  bool fill_matrix_registers(GemmMode mode) const {
+    if (mode == GemmMode::kFma) return false;
+    return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+      return divisible_by(each.k.extent, mode == GemmMode::kDotBf16 ? 32 : 64);
+    });
+  }
+
+  /// Few rows: what is read of B is all that counts, so it stays narrow.
+  static DType panel_dtype(const GemmSpec& spec, const GemmProblem& problem) {
+    if (spec.b_source != GemmB::kPrepacked || problem.m > 8 ||
+        graph::bits(spec.b) >= graph::bits(spec.accumulator) || graph::is_bool(spec.b))
+      return spec.accumulator;
+    if (graph::bits(spec.b) == 4) return graph::is_unsigned(spec.b) ? DType::kU8 : DType::kI8;
+    return spec.b;
+  }
+
+  /// Few panels that threads cannot share evenly are taken item by item; panels that a thread packs
+  /// for itself stay together.
+  int64_t chunk() const {
+    const GemmSpec& spec = schedule_.specs[0];
+    int64_t panels = (typical(plan_.n.extent) + spec.nr - 1) / spec.nr;
+    for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
+      for (const Expr& axis : *batch) panels *= typical(axis.axis_extent());
+    const bool uneven = panels % options_.threads != 0 || spec.column_tail > 0;
+    const bool few = panels < 16 * int64_t{options_.threads};
+    return uneven && few && spec.b_source != GemmB::kPackedHere ? 1 : 0;
+  }
+
+  const Arena& arena_;
+  const ContractionPlan& plan_;
+  const CpuTarget& target_;
+  const CpuKernelOptions& options_;
+  const ContractionKernelOptions& more_;
+  ContractionSchedule schedule_;
+};
+
+}  // namespace
+
+bool is_constant(const Arena& arena, BodyId value, const CpuKernelOptions& options) {
+  const std::vector<BodyId> reached = arena.reachable(std::span(&value, 1));
+  return std::all_of(reached.begin(), reached.end(), [&](BodyId id) {
+    const BodyNode& node = arena[id];
+    return node.kind != BodyKind::kLoad ||
+           std::find(options.constants.begin(), options.constants.end(), node.tensor) !=
+               options.constants.end();
+  });
+}
+
+std::optional<ContractionSchedule> schedule_contraction(const Arena& arena,
+                                                        const ContractionPlan& plan,
+                                                        const CpuTarget& target,
+                                                        const CpuKernelOptions& options,
+                                                        const ContractionKernelOptions& more) {
+  return Scheduler(arena, plan, target, options, more).run();
+}
+
+}  // namespace luminal::codegen

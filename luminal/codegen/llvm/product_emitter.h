@@ -1,0 +1,45 @@
+// What all code of products shares: the arguments of an entry, the columns that are worked on, and
+// what is done to sums once they are in memory.
+#pragma once
+
+#include "luminal/codegen/llvm/body_code.h"
+#include "luminal/codegen/llvm/gemm_code.h"
+
+namespace luminal::codegen {
+
+/// The base of emitters of entries.
+class ProductEmitter {
+ protected:
+  ProductEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code,
+                 graph::DType accumulator);
+
+  /// Starts an entry; buffers and dims are known from here on.
+  void begin(std::string_view name);
+  llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
+
+  /// What is done to the sums of some rows and the current columns, and storing. `sums` has one
+  /// place per product.
+  void finish(llvm::Value* row, llvm::Value* rows, llvm::ArrayRef<llvm::Value*> sums,
+              llvm::Value* sums_row);
+  /// A sum in the form of its dtype: narrow floats keep what they have, integers their low bits.
+  llvm::Value* value_of_sum(const Product& product, llvm::Value* sum);
+
+  VectorBuilder builder_;
+  llvm::IRBuilder<>& ir_;
+  const GemmCode& code_;
+  const ContractionPlan& plan_;
+  graph::DType accumulator_;
+  int sum_lanes_;
+  BodyCode body_;
+  EntryArguments entry_;
+  llvm::Value* n_ = nullptr;
+  // Of the current item.
+  llvm::Value* column_ = nullptr;
+  llvm::Value* columns_ = nullptr;
+
+ private:
+  void find_what_rows_share();
+  void finish_vector(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* at_row, llvm::Value* column);
+};
+
+}  // namespace luminal::codegen

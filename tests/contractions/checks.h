@@ -19,6 +19,7 @@ struct Way {
   bool constants = false;  ///< all inputs count as weights
   bool must_match = true;  ///< a kernel that is no contraction fails the test
   int threads = 2;
+  bool* streamed = nullptr;  ///< set if few rows were streamed
   ContractionKernelOptions more = {.always = true};
 };
 
@@ -80,6 +81,7 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
       ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);
     }
     if (!code) code = cpu_kernel(arena, kernel, way.target, options);
+    if (way.streamed != nullptr) *way.streamed |= code->schedule.starts_with("gemv");
     SCOPED_TRACE(way.target.name + ": " + code->schedule);
     LoadedCpuKernel loaded(*code, way.target, dims, 1);
     kernel::Tensors results = kernel::empty_results(arena, kernel, dims);
@@ -109,20 +111,41 @@ inline void check(const kernel::test::Sample& sample, const Way& way,
   EXPECT_GT(kernels, 0);
 }
 
+/// On one target, with weights packed ahead or not; where few rows were streamed, by tiles too.
+inline void check_both_forms(const kernel::test::Sample& sample, Way way,
+                             const kernel::test::Closeness& closeness) {
+  bool streamed = false;
+  way.streamed = &streamed;
+  check(sample, way, closeness);
+  if (!streamed || testing::Test::HasFailure()) return;
+  way.more.never_gemv = true;
+  check(sample, way, closeness);
+}
+
 /// On all targets, with weights packed ahead and not.
 inline void check_all(const kernel::test::Sample& sample,
                       const kernel::test::Closeness& closeness = {1e-4, 1e-5},
                       bool must_match = true) {
   for (const CpuTarget& target : targets())
     for (const bool constants : {false, true}) {
-      Way way{.target = target, .constants = constants, .must_match = must_match};
-      check(sample, way, closeness);
-      if (testing::Test::HasFailure()) return;
-      // The same by tiles, where few rows were streamed.
-      way.more.never_gemv = true;
-      check(sample, way, closeness);
+      check_both_forms(sample, {.target = target, .constants = constants, .must_match = must_match},
+                       closeness);
       if (testing::Test::HasFailure()) return;
     }
+}
+
+/// One target with weights packed ahead and one without, others every turn: enough where many
+/// samples differ in what no target cares about.
+inline void check_in_turn(const kernel::test::Sample& sample, size_t turn,
+                          const kernel::test::Closeness& closeness = {1e-4, 1e-5},
+                          bool must_match = true) {
+  const std::vector<CpuTarget> all = targets();
+  for (const bool constants : {false, true})
+    check_both_forms(sample,
+                     {.target = all[(turn + (constants ? 1 : 0)) % all.size()],
+                      .constants = constants,
+                      .must_match = must_match},
+                     closeness);
 }
 
 }  // namespace luminal::codegen

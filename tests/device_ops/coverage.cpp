@@ -53,8 +53,7 @@ std::string document() {
 class Writer : public testing::Environment {
  public:
   void TearDown() override {
-    const char* wanted = std::getenv("COVERAGE_WRITE");  // NOLINT(concurrency-mt-unsafe)
-    if (wanted == nullptr) return;
+    if (!writing_document()) return;
     size_t rows = 0;
     for (const auto& [device, kept] : kept_rows()) rows += kept.size();
     if (rows != all_devices().size() * all_rows().size()) {
@@ -69,6 +68,10 @@ const testing::Environment* const kWriter =
     testing::AddGlobalTestEnvironment(new Writer);  // NOLINT(cppcoreguidelines-owning-memory)
 
 }  // namespace
+
+bool writing_document() {
+  return std::getenv("COVERAGE_WRITE") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+}
 
 std::string row_text(const Row& row, const Record& record) {
   std::string text = fmt::format("| {} |", row.op);

@@ -16,6 +16,8 @@ struct Record {
   int64_t results = 0;  ///< arrays that were compared
 };
 
+/// Whether this run writes the document, instead of comparing with it.
+bool writing_document();
 /// "| exp | + | + | ... | 112 |"
 std::string row_text(const Row& row, const Record& record);
 /// The part of the document that belongs to a device, as it stands in the file.

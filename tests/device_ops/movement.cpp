@@ -92,6 +92,10 @@ void add_parts(std::vector<Row>& rows) {
     return std::vector{stack({c.input({33}), flip(c.input({33}), {0})}, 1),
                        stack({c.input({c.n()}), c.input({c.n()})})};
   }));
+  rows.push_back(movement("update_slice", [](Cell& c) {
+    return std::vector{update_slice(c.input({5, 33}), 1, 7, c.input({5, 9})),
+                       update_slice(c.input({40, 3}), 0, c.n(), c.input({2, 3}))};
+  }));
   rows.push_back(movement("unfold", [](Cell& c) {
     return std::vector{unfold(c.input({3, 40}), 1, 5, 2, 3), unfold(c.input({c.n() + 4}), 0, 3)};
   }));

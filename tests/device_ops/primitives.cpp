@@ -34,10 +34,11 @@ void write_elementwise(Op op, Cell& cell) {
   if (cell.thorough())
     add("a scalar", [&](DType dtype, int) { return cell.input(dtype, {}, Fill::kAny); });
   add("n", [&](DType dtype, int) { return cell.input(dtype, {cell.n()}, Fill::kAny); });
-  add("n across", [&](DType dtype, int k) {
-    const Tensor x = cell.input(dtype, {cell.n(), 3}, Fill::kAny);
-    return k == 0 ? transpose(x) : reshape(x, {3, cell.n()});
-  });
+  if (cell.thorough())
+    add("n across", [&](DType dtype, int k) {
+      const Tensor x = cell.input(dtype, {cell.n(), 3}, Fill::kAny);
+      return k == 0 ? transpose(x) : reshape(x, {3, cell.n()});
+    });
   add("every pair of special values", [&](DType dtype, int k) {
     const Tensor x = cell.input(dtype, {24}, Fill::kSpecial);
     return expand(unsqueeze(x, k == 0 ? 1 : 0), {24, 24});

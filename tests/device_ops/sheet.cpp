@@ -91,7 +91,7 @@ std::map<std::string, Array> Sheet::data(int64_t n) const {
 std::vector<int> Cell::ways() const {
   std::vector<int> ways;
   for (int v = 0; v < kSeenCount; ++v)
-    if (thorough() || (v - static_cast<int>(dtype_) % kSeenCount + kSeenCount) % 3 == 0)
+    if (thorough() || (v - static_cast<int>(dtype_) % kSeenCount + kSeenCount) % 4 == 0)
       ways.push_back(v);
   return ways;
 }

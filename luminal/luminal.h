@@ -13,6 +13,7 @@
 #include "luminal/tensor/cast.h"
 #include "luminal/tensor/convolution.h"
 #include "luminal/tensor/creation.h"
+#include "luminal/tensor/custom_kernel.h"
 #include "luminal/tensor/effects.h"
 #include "luminal/tensor/executable.h"
 #include "luminal/tensor/graph.h"

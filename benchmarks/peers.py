@@ -178,11 +178,22 @@ def make(name, dtype):
         "column sum": (1, lambda x: x.sum(0)),
         "full sum": (1, lambda x: x.sum()),
         "transpose": (1, lambda x: x.t().contiguous()),
+        "cumsum": (1, lambda x: x.cumsum(-1)),
+        "argsort": (1, lambda x: x.argsort(stable=True)),
         "matmul": None, "gemv": None, "batched matmul": None, "attention": None, "causal attention": None,
     }
     if what in elementwise and elementwise[what]:
         count, function = elementwise[what]
         return Call(function), [rand(*sizes) for _ in range(count)]
+    if what == "topk":
+        return Call(lambda x: x.topk(sizes[0])), [rand(sizes[1])]
+    if what == "embedding":
+        count, rows, width = sizes
+        ids = torch.randint(rows, (count,))
+        return Call(lambda table: F.embedding(ids, table)), [rand(rows, width)]
+    if what == "scatter add":
+        index = torch.randint(sizes[1], tuple(sizes))
+        return Call(lambda x, updates: x.scatter_add(1, index, updates)), [rand(*sizes), rand(*sizes)]
     if what == "matmul":
         m, n, k = sizes if len(sizes) == 3 else sizes * 3
         return Call(torch.matmul), [rand(m, k), rand(k, n)]

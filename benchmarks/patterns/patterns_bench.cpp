@@ -2,6 +2,8 @@
 // can reach. Sizes are those of the literature and beyond the caches.
 #include <fmt/format.h>
 
+#include <random>
+
 #include "benchmarks/suite.h"
 
 namespace luminal::benchmarks {
@@ -87,6 +89,39 @@ void add_conv(std::vector<Case>& cases, int64_t channels, int64_t outputs, int64
                    2.0 * 9 * static_cast<double>(channels * outputs * size * size)});
 }
 
+/// Positions below `bound`, spread as a hash spreads them.
+Tensor positions(Network& network, const Extents& extents, int64_t bound) {
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  std::vector<int64_t> values(static_cast<size_t>(count));
+  std::mt19937_64 random(3);
+  for (int64_t& value : values)
+    value = static_cast<int64_t>(random() % static_cast<uint64_t>(bound));
+  return network.graph.constant(Array::from<int64_t>(i64, extents, values));
+}
+
+/// Sums along rows, orders, and rows that are chosen or added to by position.
+void add_scans_and_positions(std::vector<Case>& cases) {
+  add_large(cases, "cumsum", f32, [](const Tensor& x) { return cumsum(x, -1); });
+  cases.push_back({"topk 64x128256", f32, [](Network& network) {
+                     const Sorted best = topk(network.input({128256}, f32), 64);
+                     network.outputs = {best.values, best.indices};
+                   }});
+  cases.push_back({"argsort 1000000", f32, [](Network& network) {
+                     network.outputs = {argsort(network.input({1000000}, f32))};
+                   }});
+  cases.push_back({"embedding 8192x32000x1024", f32, [](Network& network) {
+                     const Tensor table = network.input({32000, 1024}, f32);
+                     network.outputs = {embedding(table, positions(network, {8192}, 32000))};
+                   }});
+  cases.push_back({fmt::format("scatter add {0}x{0}", kSide), f32, [](Network& network) {
+                     const Tensor x = network.input({kSide, kSide}, f32);
+                     const Tensor updates = network.input({kSide, kSide}, f32);
+                     const Tensor index = positions(network, {kSide, kSide}, kSide);
+                     network.outputs = {scatter(x, 1, index, updates, ScatterMode::kAdd)};
+                   }});
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const DType dtype : {f32, bf16}) {
@@ -106,6 +141,7 @@ std::vector<Case> all_cases() {
                      network.outputs = {matmul(a, network.input({24, 64, 512}, f32))};
                    },
                    2.0 * 24 * 512 * 64 * 512});
+  add_scans_and_positions(cases);
   add_conv(cases, 64, 64, 56);
   add_conv(cases, 32, 64, 14);
   return cases;

@@ -60,38 +60,48 @@ Number combine(ScatterMode mode, Number old, Number update) {
 }
 
 template <typename Number>
-void scatter_numbers(ScatterMode mode, ElementSource& base, ElementSource& index,
-                     ElementSource& updates, int64_t updates_per_row, Array& result) {
+void scatter_numbers(const ScatterOperands& operands, int64_t first_row, int64_t end_row,
+                     std::byte* target) {
+  // Some rows at a time, whose numbers stay in the cache.
+  constexpr int64_t kManyNumbers = 1 << 15;
+  const int64_t row_size = operands.extents.back();
+  const int64_t per_row = operands.updates_per_row;
+  const int64_t rows_at_once = std::max<int64_t>(1, kManyNumbers / std::max<int64_t>(1, row_size));
+  Extents index_extents = operands.extents;
+  index_extents.back() = per_row;
   Block index_block;
   Block block;
-  std::vector<Number> numbers(static_cast<size_t>(result.size()));
-  for_each_block(result.size(), [&](int64_t begin, int64_t count) {
-    base.read(begin, count, block);
-    std::copy_n(numbers_of<Number>(block).data(), count, numbers.data() + begin);
-  });
-  const int64_t row_size = result.extents().back();
-  const int64_t rows = element_count(Extents(result.extents().begin(), result.extents().end() - 1));
-  Extents index_extents = result.extents();
-  index_extents.back() = updates_per_row;
-  for_each_block(rows * updates_per_row, [&](int64_t begin, int64_t count) {
-    index.read(begin, count, index_block);
-    updates.read(begin, count, block);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t target = index_block.integers[static_cast<size_t>(i)];
-      if (target < 0 || target >= row_size)
-        throw UserError("scatter",
-                        "index {} at position {} is out of range: it must be 0 <= index "
-                        "< {}",
-                        target, coordinates(begin + i, index_extents), row_size);
-      const int64_t row = (begin + i) / updates_per_row;
-      Number& number = numbers[static_cast<size_t>(row * row_size + target)];
-      number = combine(mode, number, numbers_of<Number>(block)[static_cast<size_t>(i)]);
-    }
-  });
-  for_each_block(result.size(), [&](int64_t begin, int64_t count) {
-    std::copy_n(numbers.data() + begin, count, numbers_of<Number>(block).data());
-    store(result, begin, count, block);
-  });
+  std::vector<Number> numbers(
+      static_cast<size_t>(std::min(rows_at_once, end_row - first_row) * row_size));
+  for (int64_t first = first_row; first < end_row; first += rows_at_once) {
+    const int64_t rows = std::min(rows_at_once, end_row - first);
+    for_each_block(rows * row_size, [&](int64_t begin, int64_t count) {
+      operands.base.read(first * row_size + begin, count, block);
+      std::copy_n(numbers_of<Number>(block).data(), count, numbers.data() + begin);
+    });
+    Number* row = numbers.data();
+    int64_t left = per_row;  // updates of this row
+    for_each_block(rows * per_row, [&](int64_t begin, int64_t count) {
+      operands.index.read(first * per_row + begin, count, index_block);
+      operands.updates.read(first * per_row + begin, count, block);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t chosen = index_block.integers[static_cast<size_t>(i)];
+        if (chosen < 0 || chosen >= row_size)
+          throw UserError("scatter",
+                          "index {} at position {} is out of range: it must be 0 <= index "
+                          "< {}",
+                          chosen, coordinates(first * per_row + begin + i, index_extents),
+                          row_size);
+        row[chosen] =
+            combine(operands.mode, row[chosen], numbers_of<Number>(block)[static_cast<size_t>(i)]);
+        if (--left > 0) continue;
+        left = per_row;
+        row += row_size;
+      }
+    });
+    store(operands.dtype, target, first * row_size,
+          std::span<const Number>(numbers.data(), static_cast<size_t>(rows * row_size)));
+  }
 }
 
 /// A strict order in which NaN stands above everything.
@@ -164,12 +174,12 @@ void gather(ElementSource& index, const ArraySource& data, Array& result) {
   });
 }
 
-void scatter(ScatterMode mode, ElementSource& base, ElementSource& index, ElementSource& updates,
-             int64_t updates_per_row, Array& result) {
-  if (is_float(result.dtype())) {
-    scatter_numbers<double>(mode, base, index, updates, updates_per_row, result);
+void scatter_rows(const ScatterOperands& operands, int64_t first_row, int64_t end_row,
+                  std::byte* target) {
+  if (is_float(operands.dtype)) {
+    scatter_numbers<double>(operands, first_row, end_row, target);
   } else {
-    scatter_numbers<int64_t>(mode, base, index, updates, updates_per_row, result);
+    scatter_numbers<int64_t>(operands, first_row, end_row, target);
   }
 }
 

@@ -18,13 +18,9 @@ Array whole(const Node& node, Operands operands, size_t k, const DimBindings& di
 }
 
 Array compute_scatter(const Node& node, Operands operands, const DimBindings& dims) {
-  const auto source = [&](size_t k) {
-    return ArraySource(*operands[k], node.operands[k].view, dims, "scatter");
-  };
   Array result = result_of(node, dims);
-  ArraySource base = source(0), index = source(1), updates = source(2);
-  const int64_t per_row = evaluate_shape(node.operands[1].view.domain(), dims).back();
-  scatter(node.attribute<ScatterAttribute>().mode, base, index, updates, per_row, result);
+  scatter_rows(node, operands, dims, 0, scatter_row_count(node, dims),
+               result.mutable_bytes().data());
   return result;
 }
 
@@ -49,6 +45,24 @@ Array call_custom(const Node& node, Operands operands, const DimBindings& dims) 
 }
 
 }  // namespace
+
+int64_t scatter_row_count(const Node& node, const DimBindings& dims) {
+  Extents extents = evaluate_shape(node.shape(), dims);
+  extents.pop_back();
+  return element_count(extents);
+}
+
+void scatter_rows(const Node& node, Operands operands, const DimBindings& dims, int64_t first_row,
+                  int64_t end_row, std::byte* result) {
+  const auto source = [&](size_t k) {
+    return ArraySource(*operands[k], node.operands[k].view, dims, "scatter");
+  };
+  ArraySource base = source(0), index = source(1), updates = source(2);
+  const int64_t per_row = evaluate_shape(node.operands[1].view.domain(), dims).back();
+  scatter_rows({node.attribute<ScatterAttribute>().mode, base, index, updates, per_row,
+                node.dtype(), evaluate_shape(node.shape(), dims)},
+               first_row, end_row, result);
+}
 
 Array compute_opaque(const Node& node, Operands operands, const DimBindings& dims,
                      std::ostream& text) {

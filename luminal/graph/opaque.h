@@ -15,4 +15,10 @@ namespace luminal::graph {
 Array compute_opaque(const Node& node, std::span<const Array* const> operands,
                      const DimBindings& dims, std::ostream& text);
 
+/// The rows (of the last axis) of a scatter's result, and some of them computed into its bytes: for
+/// who has several threads.
+int64_t scatter_row_count(const Node& node, const DimBindings& dims);
+void scatter_rows(const Node& node, std::span<const Array* const> operands, const DimBindings& dims,
+                  int64_t first_row, int64_t end_row, std::byte* result);
+
 }  // namespace luminal::graph

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <limits>
+#include <map>
 
 #include "luminal/graph/interpreter_steps.h"
 #include "luminal/graph/opaque.h"
@@ -11,6 +13,7 @@
 #include "luminal/plan/index_checks.h"
 #include "luminal/plan/plan_values.h"
 #include "luminal/plan/result_pool.h"
+#include "luminal/plan/sorted_rows.h"
 #include "luminal/plan/variants.h"
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/runtime/cpu/device.h"
@@ -49,6 +52,7 @@ class Compiled : public CompiledProgram, private RunMemory {
     load_kernels();
     find_inputs();
     find_checks();
+    sorted_prefixes_ = sorted_prefixes(plan_.graph);
     addresses_.resize(plan_.buffers.size());
     pointers_.resize(plan_.steps.size() + plan_.prepare.size());
     prepared_.resize(plan_.prepared);
@@ -88,11 +92,14 @@ class Compiled : public CompiledProgram, private RunMemory {
       prepare(k);
       watcher.after(k, *this);
     }
+    // Who watches sees whole results.
+    const auto prefixes = std::exchange(sorted_prefixes_, {});
     for (size_t k = 0; k < plan_.steps.size(); ++k) {
       watcher.before(plan_.prepare.size() + k, *this);
       execute(k, request);
       watcher.after(plan_.prepare.size() + k, *this);
     }
+    sorted_prefixes_ = prefixes;
     std::vector<Array> outputs(plan_.outputs.size());
     take_outputs(request, outputs);
     return outputs;
@@ -325,7 +332,7 @@ class Compiled : public CompiledProgram, private RunMemory {
     if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
       if (const auto& values = values_.launch(number)) start(*launch, *values, pointers_[number]);
     } else if (const auto* host = std::get_if<HostStep>(&step.action)) {
-      compute(*host, request);
+      compute(*host, step.node, request);
     } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
       if (addresses_[copy->to] == addresses_[copy->from]) return;
       std::memcpy(addresses_[copy->to], addresses_[copy->from],
@@ -348,7 +355,14 @@ class Compiled : public CompiledProgram, private RunMemory {
     return borrowed(info, values_.extents(buffer), addresses_[buffer]);
   }
 
-  void compute(const HostStep& host, const RunRequest& request) {
+  void compute(const HostStep& host, NodeId node, const RunRequest& request) {
+    if (host.node.op == graph::Op::kArgSort) {
+      const auto prefix = sorted_prefixes_.find(node);
+      const int64_t wanted =
+          prefix == sorted_prefixes_.end() ? std::numeric_limits<int64_t>::max() : prefix->second;
+      return argsort_rows(host.node, array(host.operands[0]), dims_, wanted, team_,
+                          reinterpret_cast<int64_t*>(addresses_[host.result]));
+    }
     std::vector<Array> arrays;
     for (const size_t operand : host.operands) {
       arrays.push_back(array(operand));
@@ -361,10 +375,23 @@ class Compiled : public CompiledProgram, private RunMemory {
     }
     std::vector<const Array*> operands;
     for (const Array& array : arrays) operands.push_back(&array);
+    if (host.node.op == graph::Op::kScatter && graph::bits(host.node.dtype()) >= 8)
+      return scatter(host, operands);
     std::ostream& text = request.text != nullptr ? *request.text : std::cout;
     const Array result = graph::compute_opaque(host.node, operands, dims_, text);
     const std::span<const std::byte> bytes = result.bytes();
     if (!bytes.empty()) std::memmove(addresses_[host.result], bytes.data(), bytes.size());
+  }
+
+  void scatter(const HostStep& host, std::span<const Array* const> operands) {
+    const int64_t rows = graph::scatter_row_count(host.node, dims_);
+    const auto some = [&](int64_t begin, int64_t end, int) {
+      graph::scatter_rows(host.node, operands, dims_, begin, end, addresses_[host.result]);
+    };
+    if (values_.bytes(host.result) < kSmallWork)
+      some(0, rows, 0);
+    else
+      team_.static_loop(rows, some);
   }
 
   void check(const CheckStep& step, int64_t bound) const {
@@ -395,6 +422,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   std::vector<NodeId> needed_inputs_;
   std::vector<ViewCheck> view_checks_;
   std::vector<DimsCheck> dims_checks_;
+  std::map<NodeId, int64_t> sorted_prefixes_;
 
   // Of the dims bound last.
   bool bound_ = false;

@@ -223,9 +223,8 @@ Value* ElementCode::widened_value(DType dtype, Value* bits) {
   return ir_.CreateBitCast(ir_.CreateOr(result, sign), floats);
 }
 
-/// Upper halves of floats, rounded; infinity comes out of a carry by itself. The instruction for it
-/// takes denormals for zero, which the interpreter does not.
-Value* ElementCode::narrow_to_bf16(Value* value) {
+/// Upper halves of floats, rounded; infinity comes out of a carry by itself.
+Value* ElementCode::rounded_halves(Value* value) {
   Value* bits = ir_.CreateBitCast(value, type_like(value, builder_.i32()));
   Value* odd = ir_.CreateAnd(ir_.CreateLShr(bits, constant(bits, 16)), constant(bits, 1));
   Value* rounded = ir_.CreateAdd(ir_.CreateAdd(bits, constant(bits, 0x7fff)), odd);
@@ -233,6 +232,37 @@ Value* ElementCode::narrow_to_bf16(Value* value) {
   rounded = ir_.CreateSelect(ir_.CreateFCmpUNO(value, value), quiet, rounded);
   return ir_.CreateTrunc(ir_.CreateLShr(rounded, constant(bits, 16)),
                          type_like(value, builder_.i16()));
+}
+
+/// The instruction for it takes denormals for zero, which the interpreter does not: where a vector
+/// has some, which is rare, integers do it.
+Value* ElementCode::narrow_to_bf16(Value* value) {
+  constexpr int kLanes = 16;
+  constexpr int kDenormal = 0x20;
+  const int lanes = VectorBuilder::lanes_of(value);
+  const CpuTarget& target = builder_.target();
+  if (lanes % (2 * kLanes) != 0 || !target.has(runtime::CpuFeature::kAvx512bf16) ||
+      !target.has(runtime::CpuFeature::kAvx512dq))
+    return rounded_halves(value);
+  Carried parts;
+  for (int first = 0; first < lanes; first += kLanes)
+    parts.push_back(builder_.part(value, first, kLanes));
+  Value* denormal = nullptr;
+  for (Value* part : parts) {
+    Value* here = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {},
+                                          {part, ir_.getInt32(kDenormal)});
+    denormal = denormal == nullptr ? here : ir_.CreateOr(denormal, here);
+  }
+  return builder_.if_else(
+      builder_.any(denormal), [&] { return Carried{rounded_halves(value)}; },
+      [&] {
+        Carried halves;
+        for (size_t k = 0; k < parts.size(); k += 2)
+          halves.push_back(builder_.call_intrinsic(
+              llvm::Intrinsic::x86_avx512bf16_cvtne2ps2bf16_512, {}, {parts[k + 1], parts[k]}));
+        Value* joined = builder_.join(halves);
+        return Carried{ir_.CreateBitCast(joined, type_like(value, builder_.i16()))};
+      })[0];
 }
 
 Value* ElementCode::narrow(DType dtype, Value* value) {

@@ -131,6 +131,32 @@ TEST_P(ElementCasts, OfOneLaneAreTheSame) {
     check_cast(host_target(), GetParam().dtype, to.dtype, 1);
 }
 
+TEST_P(ElementCasts, OfSeveralRegistersAreTheSame) {
+  for (const graph::DTypeInfo& to : graph::kDTypes)
+    check_cast(host_target(), GetParam().dtype, to.dtype, 2 * host_target().lanes(32));
+}
+
+TEST(ElementCode, RoundsToBf16AsTheInterpreterDoes) {
+  // A denormal among others, then floats of all sizes, then denormals only.
+  std::vector<float> values(32, 1.00390625F);
+  values[5] = 0x1.8p-130F;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 65521)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (uint32_t bits = 1; bits < 1U << 23; bits += 4093)
+    values.push_back(std::bit_cast<float>(bits));
+  std::vector<uint16_t> results(values.size());
+  cast_kernel(host_target(), DType::kF32, DType::kBF16, 32)({values.data(), results.data()}, {}, 0,
+                                                            static_cast<int64_t>(values.size()));
+  std::vector<std::byte> expected(values.size() * 2);
+  graph::cast_elements(DType::kF32, reinterpret_cast<const std::byte*>(values.data()), DType::kBF16,
+                       expected.data(), static_cast<int64_t>(values.size()));
+  const auto* bits = reinterpret_cast<const std::byte*>(results.data());
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_TRUE(same(number_at(DType::kBF16, bits, static_cast<int64_t>(i)),
+                     number_at(DType::kBF16, expected.data(), static_cast<int64_t>(i))))
+        << values[i];
+}
+
 INSTANTIATE_TEST_SUITE_P(From, ElementCasts, testing::ValuesIn(graph::kDTypes),
                          [](const auto& test) { return std::string(test.param.name); });
 

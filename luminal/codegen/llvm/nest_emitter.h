@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "luminal/codegen/llvm/elements.h"
+#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/codegen/llvm/index_code.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/codegen/llvm/op_code.h"
@@ -104,7 +105,8 @@ class NestEmitter {
                             llvm::Value* mask);
   llvm::Value* read_sum(size_t number);
   llvm::Value* read_row(size_t buffer);
-  llvm::Value* operation(const kernel::BodyNode& node);
+  llvm::Value* operation(kernel::BodyId id);
+  MathAccuracy accuracy_of(kernel::BodyId id) const;
   llvm::Value* where(const kernel::BodyNode& node);
   llvm::Value* conditions(std::span<const symbolic::Expr> tests);
   llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape);
@@ -126,6 +128,7 @@ class NestEmitter {
   const kernel::Nest& nest_;
   NestKernelOptions options_;
   NestPlan plan_;
+  std::set<kernel::BodyId> few_digits_;
   ElementCode code_;
   OpCode ops_;
   IndexCode index_;

@@ -64,7 +64,7 @@ Value* NestEmitter::compute(BodyId id) {
     case BodyKind::kIota:
       return code_.cast(DType::kI64, node.dtype, index_.emit(node.exprs[0]));
     case BodyKind::kOp:
-      return operation(node);
+      return operation(id);
     case BodyKind::kWhere:
       return where(node);
     case BodyKind::kReduce: {
@@ -76,10 +76,19 @@ Value* NestEmitter::compute(BodyId id) {
   throw InternalError("a reduction has no accumulator");
 }
 
-Value* NestEmitter::operation(const BodyNode& node) {
+/// How good a function must be here.
+MathAccuracy NestEmitter::accuracy_of(BodyId id) const {
+  if (options_.round_each) return options_.accuracy;
+  if (few_digits_.contains(id)) return MathAccuracy::kBf16;
+  return OpCode::accuracy_for(arena_[id].dtype, options_.accuracy);
+}
+
+Value* NestEmitter::operation(BodyId id) {
+  const BodyNode& node = arena_[id];
   if (!options_.round_each) {
-    VectorMath math(builder_, OpCode::accuracy_for(node.dtype, options_.accuracy));
-    if (Value* fused = fused_operation(arena_, node, math, [&](BodyId id) { return value_of(id); }))
+    VectorMath math(builder_, accuracy_of(id));
+    if (Value* fused =
+            fused_operation(arena_, node, math, [&](BodyId child) { return value_of(child); }))
       return fused;
   }
   llvm::SmallVector<Value*, 3> operands;
@@ -91,7 +100,7 @@ Value* NestEmitter::operation(const BodyNode& node) {
   for (Value*& operand : operands) operand = widened(operand, lanes);
   // Comparisons take the dtype of what they compare, selects that of what they choose.
   const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
-  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands);
+  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands, accuracy_of(id));
 }
 
 Value* NestEmitter::conditions(std::span<const Expr> tests) {

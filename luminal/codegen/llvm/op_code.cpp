@@ -30,8 +30,8 @@ MathAccuracy OpCode::accuracy_for(DType dtype, MathAccuracy wanted) {
   return coarse ? MathAccuracy::kBf16 : wanted;
 }
 
-Value* OpCode::elementwise(Op op, DType operand_dtype, DType dtype,
-                           llvm::ArrayRef<Value*> operands) {
+Value* OpCode::elementwise(Op op, DType operand_dtype, DType dtype, llvm::ArrayRef<Value*> operands,
+                           std::optional<MathAccuracy> accuracy) {
   switch (op) {
     case Op::kCopy:
       return operands[0];
@@ -51,8 +51,9 @@ Value* OpCode::elementwise(Op op, DType operand_dtype, DType dtype,
     return wrapped(dtype, integer_op(op, dtype, operands[0], operands[1]));
   const llvm::IRBuilderBase::FastMathFlagGuard guard(ir_);
   if (!options_.round_each && (op == Op::kAdd || op == Op::kMul)) allow_contraction(ir_);
-  VectorMath math(builder_,
-                  options_.round_each ? options_.accuracy : accuracy_for(dtype, options_.accuracy));
+  const MathAccuracy needed =
+      options_.round_each ? options_.accuracy : accuracy_for(dtype, options_.accuracy);
+  VectorMath math(builder_, accuracy.value_or(needed));
   Value* result = operands.size() == 1 ? math.unary(op, operands[0])
                                        : math.binary(op, operands[0], operands[1]);
   return options_.round_each ? code_.round_to(dtype, result) : result;

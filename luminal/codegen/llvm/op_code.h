@@ -4,6 +4,8 @@
 // added are not rounded in between either.
 #pragma once
 
+#include <optional>
+
 #include "luminal/codegen/llvm/elements.h"
 #include "luminal/codegen/llvm/vector_math.h"
 #include "luminal/graph/ops.h"
@@ -25,9 +27,10 @@ class OpCode {
   static MathAccuracy accuracy_for(graph::DType dtype, MathAccuracy wanted);
 
   /// op(operands), all of the same number of lanes. `operand_dtype` is what is compared, chosen or
-  /// converted.
+  /// converted. Functions are as good as `accuracy` says, or as the dtype of the result needs.
   llvm::Value* elementwise(graph::Op op, graph::DType operand_dtype, graph::DType dtype,
-                           llvm::ArrayRef<llvm::Value*> operands);
+                           llvm::ArrayRef<llvm::Value*> operands,
+                           std::optional<MathAccuracy> accuracy = std::nullopt);
   /// One step of a reduction (sum, product or maximum).
   llvm::Value* combine(graph::Op op, graph::DType dtype, llvm::Value* a, llvm::Value* b);
   /// What a reduction starts from.

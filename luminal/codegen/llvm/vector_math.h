@@ -15,7 +15,8 @@ namespace luminal::codegen {
 /// How good results must be.
 enum class MathAccuracy {
   kFull,  ///< the bounds below
-  kBf16,  ///< relative error 2^-12 or less: for results that are rounded to bf16
+  kBf16,  ///< relative error 2^-12 or less (logarithms and atan: full): for results that are
+          ///< rounded to bf16, where it makes half a unit of the last place 0.63 of one
 };
 
 /// Functions of one f32 or f64 vector (or scalar). Bounds in ulp, for f32 with fma.
@@ -67,11 +68,14 @@ class VectorMath {
   llvm::Value* clamp(llvm::Value* x, double low, double high);
   llvm::Value* nearest(llvm::Value* x, llvm::Value** as_integer);
   llvm::Value* exp2_of(llvm::Value* x);
+  llvm::Value* reciprocal(llvm::Value* x);
+  llvm::Value* square_root(llvm::Value* x);
   llvm::Value* logarithm(llvm::Value* x, bool base_two);
   llvm::Value* sine(llvm::Value* x, bool cosine);
   llvm::Value* power(llvm::Value* x, llvm::Value* y);
   bool calls_library(llvm::Value* x) const;
-  bool has_scalef(llvm::Value* x) const;
+  bool has_wide_floats(llvm::Value* x) const;
+  llvm::Value* in_parts(llvm::Value* x, llvm::function_ref<llvm::Value*(llvm::Value* part)> code);
   llvm::Value* library(const char* function, llvm::ArrayRef<llvm::Value*> arguments);
 
   VectorBuilder& builder_;

@@ -178,30 +178,47 @@ TEST(VectorMath, StaysWithinItsBoundsInEveryPartOfF32) {
     }
 }
 
+/// Whether a result is near enough for bf16: 2^-12 of it, or a quarter of the smallest bf16.
+bool good_for_bf16(float result, double exact) {
+  const auto rounded = static_cast<float>(exact);
+  if (std::isnan(exact) || std::isnan(result)) return std::isnan(exact) && std::isnan(result);
+  if (std::isinf(rounded) || std::isinf(result))
+    return rounded == result || std::fabs(exact) > 0x1.ffep127;
+  if (exact == 0) return result == 0 && std::signbit(result) == std::signbit(exact);
+  return std::fabs(result - exact) <= 0x1p-12 * std::fabs(exact) + 0x1p-135;
+}
+
 TEST(VectorMath, LowAccuracyIsGoodForBf16) {
-  std::vector<float> values;
-  for (float x = -80; x < 80; x += 0.0073F) values.push_back(x);
-  while (values.size() % 16 != 0) values.push_back(1);
-  for (const Op op : {Op::kExp, Op::kExp2}) {
-    const TestKernel kernel = unary_kernel(host_target(), op, false, 16, MathAccuracy::kBf16);
-    std::vector<float> results(values.size());
-    kernel({values.data(), results.data()}, {}, 0, static_cast<int64_t>(values.size()));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double exact =
-          op == Op::kExp ? std::exp(double{values[i]}) : std::exp2(double{values[i]});
-      ASSERT_NEAR(results[i] / exact, 1, 0x1p-18) << values[i];
-    }
+  std::vector<float> values = samples(65537);
+  // Every bf16, and what lies between.
+  for (uint32_t bits = 0; bits < 1U << 16; ++bits) {
+    values.push_back(std::bit_cast<float>(bits << 16));
+    values.push_back(std::bit_cast<float>((bits << 16) + bits * 977 % 65536));
   }
+  std::vector<float> results(values.size());
+  for (const Function& function : kFunctions)
+    for (const int lanes : {1, 16, 32}) {
+      const TestKernel kernel =
+          unary_kernel(host_target(), function.op, false, lanes, MathAccuracy::kBf16);
+      ASSERT_EQ(values.size() % 16, 0U);
+      const size_t whole = values.size() / 32 * 32;
+      kernel({values.data(), results.data()}, {}, 0, static_cast<int64_t>(whole));
+      for (size_t i = 0; i < whole; ++i)
+        ASSERT_TRUE(good_for_bf16(results[i], function.reference(values[i])))
+            << name(function.op) << " of " << values[i] << " gives " << results[i] << " on "
+            << lanes << " lanes";
+    }
 }
 
 /// 1 + f(x) of the values, on as many lanes as the widest vectors have, and on twice as many.
-std::vector<float> gates(const std::vector<float>& values, bool tanh, int lanes) {
+std::vector<float> gates(const std::vector<float>& values, bool tanh, int lanes,
+                         MathAccuracy accuracy = MathAccuracy::kFull) {
   const TestKernel kernel(host_target(), [&](VectorBuilder& builder, const EntryArguments& entry) {
     builder.loop(entry.begin, entry.end, builder.index(lanes), [&](llvm::Value* at) {
       llvm::Value* bytes = builder.ir().CreateMul(at, builder.index(4));
       llvm::Type* type = VectorBuilder::vector(builder.f32(), lanes);
       llvm::Value* x = builder.load(type, builder.offset(builder.buffer(entry, 0), bytes));
-      VectorMath math(builder);
+      VectorMath math(builder, accuracy);
       builder.store(tanh ? math.one_plus_tanh(x, 0.5) : math.one_plus_erf(x),
                     builder.offset(builder.buffer(entry, 1), bytes));
     });
@@ -234,18 +251,23 @@ TEST(VectorMath, GatesOfGeluAreNearTheirSums) {
     }
 }
 
-TEST(VectorMath, LowAccuracyOfOtherFunctionsIsGoodForBf16) {
+TEST(VectorMath, GatesOfLowAccuracyAreGoodForBf16) {
   std::vector<float> values;
-  for (float x = -20; x < 20; x += 0.00173F) values.push_back(x);
-  while (values.size() % 16 != 0) values.push_back(1);
-  for (const Op op : {Op::kTanh, Op::kSin}) {
-    const TestKernel kernel = unary_kernel(host_target(), op, false, 16, MathAccuracy::kBf16);
-    std::vector<float> results(values.size());
-    kernel({values.data(), results.data()}, {}, 0, static_cast<int64_t>(values.size()));
+  for (uint32_t bits = 0; bits < 1U << 16; ++bits)
+    values.push_back(std::bit_cast<float>(bits << 16));
+  for (float x = -4; x < 30; x += 0.00073F) values.push_back(x);
+  while (values.size() % 32 != 0) values.push_back(1);
+  for (const bool tanh : {false, true}) {
+    const std::vector<float> results =
+        gates(values, tanh, host_target().lanes(32), MathAccuracy::kBf16);
     for (size_t i = 0; i < values.size(); ++i) {
-      const double exact =
-          op == Op::kTanh ? std::tanh(double{values[i]}) : std::sin(double{values[i]});
-      ASSERT_NEAR(results[i], exact, 0x1p-12 * std::abs(exact) + 1e-7) << values[i];
+      const double x = values[i];
+      const double exact = tanh ? 2 / (1 + std::exp(-x)) : x < -4 ? 0.0 : std::erfc(-x);
+      if (tanh && x < -80) {
+        ASSERT_LE(results[i], 1e-34) << x;  // nothing is left
+        continue;
+      }
+      ASSERT_TRUE(good_for_bf16(results[i], exact)) << x << " gives " << results[i];
     }
   }
 }

@@ -89,6 +89,28 @@ TEST(CompiledProgram, GathersInRangeAndNamesPositionsThatAreNot) {
   EXPECT_TRUE(run(*program, good)[0].identical(run(*graph::make_interpreter(graph), good)[0]));
 }
 
+TEST(CompiledProgram, GathersOfASliceThatIsTooLongFailOnlyWhereTheyChooseFromBeyondIt) {
+  const Expr rows = Expr::variable("rows", {1, 100});
+  Graph graph;
+  const NodeId table = graph.add_input("table", DType::kF32, {rows, 4});
+  const NodeId index = graph.add_input("index", DType::kI64, {3});
+  const View data({rows, 4}, {3, 4, 6}, {Expr::axis(2, 6), Expr::axis(1, 4)});
+  const View at({3}, {3, 4}, {Expr::axis(0, 3)});
+  graph.add_output("y", graph.whole(graph.add(Op::kGather, {{at, index}, {data, table}})));
+  const auto program = make_compiled(graph);
+  const auto oracle = graph::make_interpreter(graph);
+  for (const int64_t count : {5, 6, 9, 1}) {
+    for (const std::vector<int64_t>& chosen :
+         {std::vector<int64_t>{0, 0, 0}, {4, 0, 2}, {1, 5, 2}, {0, 0, 6}}) {
+      const Given given{{{"table", floats({count, 4})}, {"index", positions(chosen)}}};
+      const std::string expected = error_of(*oracle, given);
+      EXPECT_EQ(error_of(*program, given), expected) << count;
+      if (!expected.empty()) continue;
+      EXPECT_TRUE(run(*program, given)[0].identical(run(*oracle, given)[0])) << count;
+    }
+  }
+}
+
 TEST(CompiledProgram, NewDimsNeedNoNewPlan) {
   Graph graph;
   const Expr n = Expr::variable("n", {0, 10000});

@@ -59,7 +59,8 @@ Number combine(ScatterMode mode, Number old, Number update) {
   throw InternalError(fmt::format("scatter mode {}", static_cast<int>(mode)));
 }
 
-template <typename Number>
+/// The mode is known here, so that the loop over updates does not ask for it.
+template <typename Number, ScatterMode kMode>
 void scatter_numbers(const ScatterOperands& operands, int64_t first_row, int64_t end_row,
                      std::byte* target) {
   // Some rows at a time, whose numbers stay in the cache.
@@ -93,7 +94,7 @@ void scatter_numbers(const ScatterOperands& operands, int64_t first_row, int64_t
                           chosen, coordinates(first * per_row + begin + i, index_extents),
                           row_size);
         row[chosen] =
-            combine(operands.mode, row[chosen], numbers_of<Number>(block)[static_cast<size_t>(i)]);
+            combine(kMode, row[chosen], numbers_of<Number>(block)[static_cast<size_t>(i)]);
         if (--left > 0) continue;
         left = per_row;
         row += row_size;
@@ -101,6 +102,26 @@ void scatter_numbers(const ScatterOperands& operands, int64_t first_row, int64_t
     });
     store(operands.dtype, target, first * row_size,
           std::span<const Number>(numbers.data(), static_cast<size_t>(rows * row_size)));
+  }
+}
+
+template <typename Number>
+void scatter_numbers(const ScatterOperands& operands, int64_t first_row, int64_t end_row,
+                     std::byte* target) {
+  const auto with_mode = [&]<ScatterMode kMode>(std::integral_constant<ScatterMode, kMode>) {
+    scatter_numbers<Number, kMode>(operands, first_row, end_row, target);
+  };
+  switch (operands.mode) {
+    case ScatterMode::kSet:
+      return with_mode(std::integral_constant<ScatterMode, ScatterMode::kSet>());
+    case ScatterMode::kAdd:
+      return with_mode(std::integral_constant<ScatterMode, ScatterMode::kAdd>());
+    case ScatterMode::kMul:
+      return with_mode(std::integral_constant<ScatterMode, ScatterMode::kMul>());
+    case ScatterMode::kMax:
+      return with_mode(std::integral_constant<ScatterMode, ScatterMode::kMax>());
+    case ScatterMode::kMin:
+      return with_mode(std::integral_constant<ScatterMode, ScatterMode::kMin>());
   }
 }
 

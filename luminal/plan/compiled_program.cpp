@@ -190,7 +190,9 @@ class Compiled : public CompiledProgram, private RunMemory {
     check_bounds_.assign(plan_.steps.size(), 0);
     for (size_t k = 0; k < plan_.steps.size(); ++k) {
       const auto* check = std::get_if<CheckStep>(&plan_.steps[k].action);
-      if (check == nullptr || !check->gather.operands[0].view.conditions().empty()) continue;
+      if (check == nullptr || !check->gather.operands[0].view.conditions().empty() ||
+          !stays_inside(check->gather.operands[1].view, dims_))
+        continue;
       const Expr& extent = check->gather.operands[1].view.domain().back();
       check_bounds_[k] = *symbolic::substitute(extent, dims_).constant_value();
     }

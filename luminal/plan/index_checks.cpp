@@ -163,7 +163,9 @@ std::vector<IndexCheck> index_checks(const Graph& graph) {
     if (node.op != Op::kGather) continue;
     const Expr extent = node.operands[1].view.domain().back();
     const MaybeRange range = ranges.of(node.operands[0]);
-    if (range && provably_ge(range->lo, 0) && provably_less(range->hi, extent)) continue;
+    if (range && provably_ge(range->lo, 0) && provably_less(range->hi, extent) &&
+        is_proved(node.operands[1].view))
+      continue;
     result.push_back({id, follows_from_dims(graph, node.operands[0].node)});
   }
   return result;
@@ -174,6 +176,27 @@ void check_positions(const Node& gather, const graph::Array& positions,
   const int64_t extent = graph::evaluate_shape(gather.operands[1].view.domain(), dims).back();
   graph::ArraySource source(positions, gather.operands[0].view, dims, "gather");
   graph::check_positions(source, extent, graph::evaluate_shape(gather.shape(), dims));
+  if (stays_inside(gather.operands[1].view, dims)) return;
+  // What is chosen may lie outside of the data, as some of it does.
+  const graph::IndexWalker data(gather.operands[1].view, dims, "gather");
+  graph::Block block;
+  const int64_t count = graph::element_count(graph::evaluate_shape(gather.shape(), dims));
+  for (int64_t begin = 0; begin < count; begin += graph::kBlockSize) {
+    const int64_t some = std::min(graph::kBlockSize, count - begin);
+    source.read(begin, some, block);
+    for (int64_t i = 0; i < some; ++i)
+      static_cast<void>(data.at((begin + i) * extent + block.integers[static_cast<size_t>(i)]));
+  }
+}
+
+bool stays_inside(const graph::View& view, const std::vector<symbolic::Binding>& dims) {
+  if (is_proved(view)) return true;
+  for (size_t d = 0; d < view.index().size(); ++d) {
+    const Expr index = symbolic::substitute(view.index()[d], dims);
+    const Expr extent = symbolic::substitute(view.source()[d], dims);
+    if (!provably_ge(index, 0) || !provably_less(index, extent)) return false;
+  }
+  return true;
 }
 
 bool quickly_in_range(DType dtype, const std::byte* positions, int64_t count, int64_t bound) {

@@ -9,7 +9,7 @@
 
 namespace luminal::plan {
 
-/// A gather that is not proved to stay in range.
+/// A gather that is not proved to stay in range, or whose data is not.
 struct IndexCheck {
   graph::NodeId gather;
   /// Positions that follow from the dims alone: checked when they are bound.
@@ -19,13 +19,17 @@ struct IndexCheck {
 /// The checks that the outputs and effects of a graph need, in the graph's order.
 std::vector<IndexCheck> index_checks(const graph::Graph& graph);
 
-/// Throws the gather's UserError if a position, read through the operand's view, is out of range.
+/// Throws the gather's UserError if a position, read through the operand's view, is out of range,
+/// or if what it chooses lies outside of the data (a slice that is too long).
 void check_positions(const graph::Node& gather, const graph::Array& positions,
                      const std::vector<symbolic::Binding>& dims);
 
 /// A quick look at positions as they lie in memory: true only if every one is in [0, bound). False
 /// for dtypes that it does not know.
 bool quickly_in_range(graph::DType dtype, const std::byte* positions, int64_t count, int64_t bound);
+
+/// Whether it can be shown that a view reads nothing outside of its source, for these dims.
+bool stays_inside(const graph::View& view, const std::vector<symbolic::Binding>& dims);
 
 /// Edges of live nodes that some values of the dims make read outside of their source (a slice that
 /// is too long): whoever binds the dims checks them with check_view.

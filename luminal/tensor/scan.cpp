@@ -25,14 +25,41 @@ Tensor shifted(const Tensor& x, int axis, int64_t distance, const Scalar& identi
   return build::pad_axis(x, axis, distance, -distance, identity);
 }
 
+/// Elements that are scanned together; longer axes are blocks of so many.
+constexpr int64_t kBlock = 16;
+
+/// Step k combines every element with the one 2^k before it.
+template <typename Combine>
+Tensor scan_in_steps(const Tensor& x, int axis, int64_t extent, const Scalar& identity,
+                     Combine combine) {
+  Tensor result = x;
+  for (int64_t distance = 1; distance < extent; distance *= 2)
+    result = combine(shifted(result, axis, distance, identity), result);
+  return result;
+}
+
+/// A known extent in blocks: each is scanned alone, then everything before it is added, which is
+/// the scan of the blocks' totals. Work grows with the extent, not with its logarithm too.
+template <typename Combine>
+Tensor scan_in_blocks(const Tensor& x, int axis, int64_t extent, const Scalar& identity,
+                      Combine combine) {
+  if (extent <= 2 * kBlock) return scan_in_steps(x, axis, extent, identity, combine);
+  const int64_t blocks = (extent + kBlock - 1) / kBlock;
+  Tensor padded = build::pad_axis(x, axis, 0, blocks * kBlock - extent, identity);
+  Tensor inside = scan_in_steps(split_dims(padded, axis, {blocks, kBlock}), axis + 1, kBlock,
+                                identity, combine);
+  Tensor totals =
+      scan_in_blocks(select(inside, axis + 1, kBlock - 1), axis, blocks, identity, combine);
+  Tensor before = expand(unsqueeze(shifted(totals, axis, 1, identity), axis + 1), inside.shape());
+  return slice(merge_dims(combine(before, inside), axis), axis, {.end = extent});
+}
+
 template <typename Combine>
 Tensor scan(const char* name, const Tensor& x, int axis, const Scalar& identity, Combine combine) {
   const int k = graph::normalize_axis(name, axis, x.rank());
   const int64_t extent = largest_extent(name, x.dim(k));
-  Tensor result = x;
-  for (int64_t distance = 1; distance < extent; distance *= 2)
-    result = combine(shifted(result, k, distance, identity), result);
-  return result;
+  if (x.dim(k).is_constant(extent)) return scan_in_blocks(x, k, extent, identity, combine);
+  return scan_in_steps(x, k, extent, identity, combine);
 }
 
 Tensor record(const char* name, const Tensor& x, int axis, const Tensor& result) {

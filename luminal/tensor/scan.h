@@ -1,6 +1,6 @@
-// Running results along an axis, in O(n log n) work: step k combines every element with the one 2^k
-// before it. The axis needs a known extent or a dim with an upper bound, which decides the number
-// of steps.
+// Running results along an axis. An axis of known extent is scanned in blocks, in O(n) work; a dim
+// with an upper bound in O(n log n): step k combines every element with the one 2^k before it. A
+// dim without an upper bound is an error.
 #pragma once
 
 #include "luminal/tensor/tensor.h"

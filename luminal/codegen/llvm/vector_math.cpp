@@ -155,29 +155,14 @@ Value* VectorMath::in_parts(Value* x, llvm::function_ref<Value*(Value* part)> co
   return builder_.join(parts);
 }
 
-/// 1/x; few digits come from an instruction that is three times as fast as dividing: 2^-14.
+/// 1/x inside of functions; few digits come from an instruction that is three times as fast as
+/// dividing: 2^-14.
 Value* VectorMath::reciprocal(Value* x) {
   if (accuracy_ == MathAccuracy::kFull || !has_wide_floats(x))
     return ir_.CreateFDiv(number(x, 1), x);
   return in_parts(x, [&](Value* part) {
     return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_rcp14_ps_512, {},
                                    {part, number(part, 0), ir_.getInt16(0xffff)});
-  });
-}
-
-/// Few digits come from the instruction for 1/sqrt(x): 2^-14. Zeros and infinity are their own
-/// roots.
-Value* VectorMath::square_root(Value* x) {
-  if (accuracy_ == MathAccuracy::kFull || !has_wide_floats(x) ||
-      !builder_.target().has(runtime::CpuFeature::kAvx512dq))
-    return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
-  constexpr int kZerosAndInfinity = 0x02 | 0x04 | 0x08;
-  return in_parts(x, [&](Value* part) {
-    Value* inverse = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_rsqrt14_ps_512, {},
-                                             {part, number(part, 0), ir_.getInt16(0xffff)});
-    Value* itself = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {},
-                                            {part, ir_.getInt32(kZerosAndInfinity)});
-    return ir_.CreateSelect(itself, part, ir_.CreateFMul(part, inverse));
   });
 }
 
@@ -448,9 +433,9 @@ Value* VectorMath::library(const char* function, llvm::ArrayRef<Value*> argument
 Value* VectorMath::unary(graph::Op op, Value* x) {
   switch (op) {
     case graph::Op::kRecip:
-      return reciprocal(x);
+      return ir_.CreateFDiv(number(x, 1), x);
     case graph::Op::kSqrt:
-      return square_root(x);
+      return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
     case graph::Op::kExp:
       return exp(x);
     case graph::Op::kExp2:

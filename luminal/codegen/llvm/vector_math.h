@@ -15,7 +15,8 @@ namespace luminal::codegen {
 /// How good results must be.
 enum class MathAccuracy {
   kFull,  ///< the bounds below
-  kBf16,  ///< relative error 2^-12 or less (logarithms and atan: full): for results that are
+  kBf16,  ///< relative error 2^-12 or less (logarithms, atan, roots and
+          ///< reciprocals: full): for results that are
           ///< rounded to bf16, where it makes half a unit of the last place 0.63 of one
 };
 
@@ -69,7 +70,6 @@ class VectorMath {
   llvm::Value* nearest(llvm::Value* x, llvm::Value** as_integer);
   llvm::Value* exp2_of(llvm::Value* x);
   llvm::Value* reciprocal(llvm::Value* x);
-  llvm::Value* square_root(llvm::Value* x);
   llvm::Value* logarithm(llvm::Value* x, bool base_two);
   llvm::Value* sine(llvm::Value* x, bool cosine);
   llvm::Value* power(llvm::Value* x, llvm::Value* y);

@@ -8,6 +8,7 @@
 
 #include "loaded_kernel.h"
 #include "luminal/codegen/llvm/contraction_kernel.h"
+#include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/kernel/test_kernels.h"
 #include "luminal/luminal.h"
 
@@ -18,6 +19,7 @@ struct Way {
   CpuTarget target = host_target();
   bool constants = false;  ///< all inputs count as weights
   bool must_match = true;  ///< a kernel that is no contraction fails the test
+  bool windows = false;    ///< as a convolution
   int threads = 2;
   bool* streamed = nullptr;  ///< set if few rows were streamed
   ContractionKernelOptions more = {.always = true};
@@ -76,7 +78,8 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     options.threads = way.threads;
     if (way.constants) options.constants = inputs_of(sample.graph);
     std::optional<CpuKernel> code =
-        contraction_kernel(arena, kernel, way.target, options, way.more);
+        way.windows ? convolution_kernel(arena, kernel, way.target, options, {.always = true})
+                    : contraction_kernel(arena, kernel, way.target, options, way.more);
     if (way.must_match) {
       ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);
     }
@@ -120,6 +123,18 @@ inline void check_both_forms(const kernel::test::Sample& sample, Way way,
   if (!streamed || testing::Test::HasFailure()) return;
   way.more.never_gemv = true;
   check(sample, way, closeness);
+}
+
+/// As convolutions, on all targets, with filters laid out ahead and not.
+inline void check_windows(const kernel::test::Sample& sample,
+                          const kernel::test::Closeness& closeness = {1e-4, 1e-5}) {
+  for (const CpuTarget& target : targets())
+    for (const bool constants : {false, true}) {
+      const Way way{
+          .target = target, .constants = constants, .windows = true, .threads = constants ? 8 : 1};
+      check(sample, way, closeness);
+      if (testing::Test::HasFailure()) return;
+    }
 }
 
 /// On all targets, with weights packed ahead and not.

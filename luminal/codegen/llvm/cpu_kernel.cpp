@@ -2,6 +2,7 @@
 
 #include "luminal/codegen/llvm/attention_kernel.h"
 #include "luminal/codegen/llvm/contraction_kernel.h"
+#include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/nest_launches.h"
 
 namespace luminal::codegen {
@@ -9,6 +10,7 @@ namespace luminal::codegen {
 CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                      const CpuKernelOptions& options) {
   if (auto attention = attention_kernel(arena, kernel, target, options)) return *attention;
+  if (auto windows = convolution_kernel(arena, kernel, target, options)) return *windows;
   if (auto products = contraction_kernel(arena, kernel, target, options)) return *products;
   return nest_launches(arena, kernel, target, options);
 }

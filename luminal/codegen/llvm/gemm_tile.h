@@ -40,22 +40,17 @@ class GemmTile {
         rows_(rows),
         vectors_(vectors),
         whole_(whole) {}
+  virtual ~GemmTile() = default;
 
   /// Adds the function to the module; the builder's place is kept.
   llvm::Function* emit();
 
- private:
+ protected:
   llvm::Value* argument(TileArgument number) { return function_->getArg(number); }
-  llvm::Type* sum_vector();
-  Carried initial_sums();
+  /// One unit of k for the whole tile.
   Carried multiply(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* a, llvm::Value* b, bool tail);
-  llvm::Value* load_b(llvm::Value* pointer, int vector);
-  llvm::Value* broadcast_a(llvm::Value* pointer, bool tail);
-  llvm::Value* tail_unit(llvm::Value* pointer);
-  llvm::Value* product(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
-  llvm::Value* out_place(int row, int vector);
-  llvm::Value* ask_ahead(llvm::Value* pointer);
-  Carried run_over_k(const Carried& initial);
+  /// All of k: from the sums at the beginning to those at the end.
+  virtual Carried run_over_k(const Carried& initial);
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
@@ -63,6 +58,17 @@ class GemmTile {
   GemmLayout layout_;
   int rows_;
   int vectors_;
+
+ private:
+  llvm::Type* sum_vector();
+  Carried initial_sums();
+  llvm::Value* load_b(llvm::Value* pointer, int vector);
+  llvm::Value* broadcast_a(llvm::Value* pointer, bool tail);
+  llvm::Value* tail_unit(llvm::Value* pointer);
+  llvm::Value* product(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
+  llvm::Value* out_place(int row, int vector);
+  llvm::Value* ask_ahead(llvm::Value* pointer);
+
   bool whole_;
   llvm::Function* function_ = nullptr;
   llvm::SmallVector<llvm::Value*, 16> row_offsets_;  // of A, in bytes

@@ -364,7 +364,8 @@ class GemvEmitter : ProductEmitter {
         body_.spread(plan_.n.flat, column, lanes_, mask);
         for (size_t p = 0; p < plan_.products.size(); ++p) {
           const size_t number = p * static_cast<size_t>(spec_.rows) + static_cast<size_t>(r);
-          body_.define(plan_.products[p].sum, value_of_sum(plan_.products[p], sums[number]));
+          body_.define(plan_.products[p].sum,
+                       value_of_sum(body_, accumulator_, plan_.products[p].dtype, sums[number]));
         }
         for (const kernel::Root& root : plan_.roots)
           body_.store(root, body_.wide_value(root.value));

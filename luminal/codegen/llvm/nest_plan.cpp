@@ -308,6 +308,29 @@ int NestPlan::contiguous_loads_in(const Statement& loop, const Expr& axis) const
   return contiguous_loads(arena_, values, axis);
 }
 
+/// Whether loads that take some elements of each line can be taken apart in registers, as pooling
+/// needs it.
+bool NestPlan::has_short_strides(const Statement& loop, const Expr& axis) const {
+  if (!target_.has(runtime::CpuFeature::kAvx512bw) || !target_.has(runtime::CpuFeature::kAvx512vl))
+    return false;
+  // Masks have to be taken apart too, which takes longer than it saves.
+  const auto extent = axis.axis_extent().constant_value();
+  if (extent && *extent < 2 * int64_t{lanes_}) return false;
+  std::vector<BodyId> values;
+  values_in(loop.body, values);
+  bool found = false;
+  for (const BodyId id : arena_.reachable(values)) {
+    const BodyNode& node = arena_[id];
+    if (node.kind != BodyKind::kLoad || !kernel::contains(node.free, axis)) continue;
+    const auto stride =
+        stride_along(position_of(node.exprs, arena_.tensor(node.tensor).shape), axis);
+    const auto step = stride ? stride->stride.constant_value() : std::nullopt;
+    if (!step || *step < 1 || *step > 4) return false;
+    found = true;
+  }
+  return found;
+}
+
 int NestPlan::score_of_inner_loops(const Statement& loop) const {
   int score = 0;
   for (const Statement& statement : loop.body) {
@@ -332,7 +355,9 @@ bool NestPlan::is_vectorised(const Statement& loop) const {
   if (extent && *extent < 4) return false;
   // Both directions are possible; memory decides, and outputs that do not wait for each other win
   // a draw of nothing.
-  return contiguous_loads_in(loop, axis) > score_of_inner_loops(loop);
+  const int inner = score_of_inner_loops(loop);
+  if (inner == 0 && has_short_strides(loop, axis)) return true;
+  return contiguous_loads_in(loop, axis) > inner;
 }
 
 const Statement* NestPlan::parallel_loop() const {

@@ -102,6 +102,7 @@ class NestPlan {
   void values_in(const std::vector<kernel::Statement>& block,
                  std::vector<kernel::BodyId>& values) const;
   int score_of_inner_loops(const kernel::Statement& loop) const;
+  bool has_short_strides(const kernel::Statement& loop, const symbolic::Expr& axis) const;
   int64_t number_of(kernel::BodyId id) const;
   std::optional<Transposition> find_transposition() const;
   void write(const std::vector<kernel::Statement>& block, std::string& text) const;

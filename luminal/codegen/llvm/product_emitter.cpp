@@ -30,11 +30,11 @@ Value* ProductEmitter::minimum(Value* a, Value* b) {
   return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
 }
 
-Value* ProductEmitter::value_of_sum(const Product& product, Value* sum) {
+Value* value_of_sum(BodyCode& body, DType accumulator, DType dtype, Value* sum) {
   // In registers a narrow float is an f32 already.
-  const bool is_narrow = graph::is_float(product.dtype) && graph::bits(product.dtype) < 32;
-  if (is_narrow && accumulator_ == DType::kF32) return sum;
-  return body_.elements().cast(accumulator_, product.dtype, sum);
+  const bool is_narrow = graph::is_float(dtype) && graph::bits(dtype) < 32;
+  if (is_narrow && accumulator == DType::kF32) return sum;
+  return body.elements().cast(accumulator, dtype, sum);
 }
 
 void ProductEmitter::finish(Value* row, Value* rows, llvm::ArrayRef<Value*> sums, Value* sums_row) {
@@ -86,7 +86,8 @@ void ProductEmitter::finish_vector(llvm::ArrayRef<Value*> sums, Value* at_row, V
         ir_.CreateAdd(at_row, ir_.CreateMul(column, builder_.index(graph::bits(accumulator_) / 8)));
     Value* sum =
         elements.load(accumulator_, builder_.offset(sums[i], at), builder_.index(0), sum_lanes_);
-    body_.define(plan_.products[i].sum, value_of_sum(plan_.products[i], sum));
+    body_.define(plan_.products[i].sum,
+                 value_of_sum(body_, accumulator_, plan_.products[i].dtype, sum));
   }
   for (const kernel::Root& root : plan_.roots) body_.store(root, body_.wide_value(root.value));
 }

@@ -7,6 +7,10 @@
 
 namespace luminal::codegen {
 
+/// A sum in the form of its dtype: narrow floats keep what they have, integers their low bits.
+llvm::Value* value_of_sum(BodyCode& body, graph::DType accumulator, graph::DType dtype,
+                          llvm::Value* sum);
+
 /// The base of emitters of entries.
 class ProductEmitter {
  protected:
@@ -21,8 +25,6 @@ class ProductEmitter {
   /// place per product.
   void finish(llvm::Value* row, llvm::Value* rows, llvm::ArrayRef<llvm::Value*> sums,
               llvm::Value* sums_row);
-  /// A sum in the form of its dtype: narrow floats keep what they have, integers their low bits.
-  llvm::Value* value_of_sum(const Product& product, llvm::Value* sum);
 
   VectorBuilder builder_;
   llvm::IRBuilder<>& ir_;

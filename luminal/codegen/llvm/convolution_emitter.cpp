@@ -1,0 +1,315 @@
+#include "luminal/codegen/llvm/convolution_emitter.h"
+
+#include "luminal/codegen/llvm/body_code.h"
+#include "luminal/codegen/llvm/gemm_tile.h"
+#include "luminal/codegen/llvm/product_emitter.h"
+
+namespace luminal::codegen {
+namespace {
+
+using llvm::Value;
+using symbolic::Expr;
+
+/// Products of one tile that are written out without a loop.
+constexpr int64_t kMostProducts = 160;
+
+int64_t ceil_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The tile, over the steps of windows.
+class WindowTile : public GemmTile {
+ public:
+  WindowTile(VectorBuilder& builder, const ConvolutionCode& code, int rows, int vectors, bool whole)
+      : GemmTile(builder, code.spec, rows, vectors, whole), code_(code) {}
+
+ protected:
+  Carried run_over_k(const Carried& initial) override {
+    return over(0, initial, argument(kTileA), argument(kTileB));
+  }
+
+ private:
+  int64_t steps_from(size_t axis) const {
+    int64_t steps = 1;
+    for (size_t k = axis; k < code_.plan.steps.size(); ++k)
+      steps *= static_cast<int64_t>(code_.plan.steps[k].image.size());
+    return steps;
+  }
+  int64_t bytes() const { return layout_.unit_bytes(); }
+
+  /// All steps of axis number `axis` and those inside of it.
+  Carried over(size_t axis, const Carried& sums, Value* a, Value* b) {
+    if (axis == code_.plan.steps.size()) return multiply(sums, a, b, false);
+    const std::vector<int64_t>& image = code_.plan.steps[axis].image;
+    const int64_t filter = code_.filter.steps[axis];
+    const auto count = static_cast<int64_t>(image.size());
+    if (count == 1 || steps_from(axis) * int64_t{rows_} * vectors_ <= kMostProducts) {
+      Carried now = sums;
+      for (int64_t k = 0; k < count; ++k)
+        now = over(axis + 1, now, builder_.offset(a, k * filter * bytes()),
+                   builder_.offset(b, image[static_cast<size_t>(k)] * bytes()));
+      return now;
+    }
+    Value* places = are_even(image) ? nullptr : table(image);
+    return builder_.loop(
+        builder_.index(0), builder_.index(count), builder_.index(1), sums,
+        [&](Value* k, llvm::ArrayRef<Value*> now) {
+          Value* at =
+              places == nullptr
+                  ? ir_.CreateMul(k, builder_.index((image[1] - image[0]) * bytes()))
+                  : builder_.load(builder_.i64(), builder_.offset(places, ir_.CreateShl(k, 3)));
+          Value* from = ir_.CreateMul(k, builder_.index(filter * bytes()));
+          return over(axis + 1, Carried(now.begin(), now.end()), builder_.offset(a, from),
+                      builder_.offset(b, at));
+        });
+  }
+
+  static bool are_even(const std::vector<int64_t>& places) {
+    for (size_t k = 1; k < places.size(); ++k)
+      if (places[k] != places[1] * static_cast<int64_t>(k)) return false;
+    return true;
+  }
+
+  /// Byte offsets as constant data.
+  Value* table(const std::vector<int64_t>& places) {
+    std::vector<uint64_t> offsets;
+    for (const int64_t place : places) offsets.push_back(static_cast<uint64_t>(place * bytes()));
+    llvm::Constant* data = llvm::ConstantDataArray::get(ir_.getContext(), offsets);
+    return new llvm::GlobalVariable(builder_.module(), data->getType(), true,
+                                    llvm::GlobalValue::PrivateLinkage, data, "steps");
+  }
+
+  const ConvolutionCode& code_;
+};
+
+class ConvolutionEmitter {
+ public:
+  ConvolutionEmitter(llvm::Module& module, const CpuTarget& target, const ConvolutionCode& code)
+      : builder_(module, target),
+        ir_(builder_.ir()),
+        code_(code),
+        plan_(code.plan),
+        layout_(code.spec, target),
+        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+
+  void emit() {
+    emit_tiles();
+    entry_ = builder_.begin_entry("conv");
+    for (size_t i = 0; i < code_.tensors.size(); ++i)
+      body_.set_buffer(code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
+    for (size_t i = 0; i < code_.dims.size(); ++i)
+      body_.set_dim(code_.dims[i], builder_.scalar(entry_, static_cast<int>(i)));
+    builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
+      const BodyCode::Scope scope(body_);
+      emit_item(item);
+    });
+    ir_.CreateRetVoid();
+  }
+
+ private:
+  void emit_tiles() {
+    const int mr = code_.spec.mr;
+    const int vectors = layout_.vectors();
+    full_ = WindowTile(builder_, code_, mr, vectors, true).emit();
+    if (code_.spec.column_tail > 0)
+      few_pixels_ = WindowTile(builder_, code_, mr, code_.spec.column_tail, true).emit();
+    if (code_.spec.row_tail > 0)
+      few_rows_ = WindowTile(builder_, code_, code_.spec.row_tail, vectors, true).emit();
+  }
+
+  Value* minimum(Value* a, Value* b) {
+    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  }
+
+  /// Splits a number into the position of one digit and what is left.
+  Value* next_digit(Value*& number, Value* count) {
+    Value* digit = ir_.CreateURem(number, count);
+    number = ir_.CreateUDiv(number, count);
+    return digit;
+  }
+
+  void emit_item(Value* item) {
+    const ConvolutionBlocks& blocks = code_.blocks;
+    Value* filters = builder_.index(code_.filter_blocks());
+    Value* number = item;
+    Value* filter = nullptr;
+    if (!blocks.filter_outer) filter = next_digit(number, filters);
+    Value* column_block = next_digit(number, builder_.index(code_.column_blocks()));
+    Value* row_block = next_digit(number, builder_.index(code_.row_blocks()));
+    if (blocks.filter_outer) {
+      Expr outer = 1;
+      for (const Expr& axis : plan_.outer) outer = outer * axis.axis_extent();
+      Value* planes = body_.index(outer);
+      body_.set_axes(plan_.outer, ir_.CreateURem(number, planes));
+      filter = ir_.CreateUDiv(number, planes);
+    } else {
+      body_.set_axes(plan_.outer, number);
+    }
+    y_ = ir_.CreateMul(row_block, builder_.index(blocks.rows));
+    x_ = ir_.CreateMul(column_block, builder_.index(blocks.columns));
+    rows_ = minimum(ir_.CreateSub(builder_.index(plan_.height), y_), builder_.index(blocks.rows));
+    columns_ =
+        minimum(ir_.CreateSub(builder_.index(plan_.width), x_), builder_.index(blocks.columns));
+    Value* before = ir_.CreateMul(ir_.CreateSub(rows_, builder_.index(1)), pitch());
+    pixels_ = ir_.CreateAdd(before, columns_);
+    Value* first = ir_.CreateAdd(ir_.CreateMul(y_, pitch()), x_);
+    first = ir_.CreateAdd(body_.index(plan_.image_position), first);
+    image_ = builder_.offset(body_.buffer(plan_.image),
+                             ir_.CreateMul(first, builder_.index(layout_.unit_bytes())));
+    Value* filter_first = body_.index(code_.filter.position);
+    filter_ = builder_.offset(body_.buffer(code_.filter.tensor),
+                              ir_.CreateMul(filter_first, builder_.index(layout_.unit_bytes())));
+    const int64_t step = blocks.tiles * code_.spec.mr;
+    Value* begin = ir_.CreateMul(filter, builder_.index(step));
+    Value* end = minimum(ir_.CreateAdd(begin, builder_.index(step)), builder_.index(all_rows()));
+    builder_.loop(begin, end, builder_.index(code_.spec.mr), [&](Value* row) {
+      const BodyCode::Scope scope(body_);
+      Value* rows = minimum(ir_.CreateSub(end, row), builder_.index(code_.spec.mr));
+      multiply(row, rows);
+      finish(row, rows);
+    });
+  }
+
+  Value* pitch() { return builder_.index(plan_.pitch); }
+  int64_t all_rows() const { return *plan_.base.m.extent.constant_value(); }
+
+  /// The sums of some filter rows for all pixels of the item.
+  void multiply(Value* row, Value* rows) {
+    const int64_t unit = layout_.unit_bytes();
+    Value* a_row = builder_.index(code_.filter.row * unit);
+    Value* a = builder_.offset(filter_, ir_.CreateMul(row, a_row));
+    builder_.loop(builder_.index(0), pixels_, builder_.index(code_.spec.nr), [&](Value* pixel) {
+      Value* arguments[kTileCommon];
+      std::fill(std::begin(arguments), std::end(arguments), builder_.index(0));
+      arguments[kTileA] = a;
+      arguments[kTileARow] = a_row;
+      arguments[kTileB] = builder_.offset(image_, ir_.CreateMul(pixel, builder_.index(unit)));
+      arguments[kTileOut] = builder_.offset(
+          entry_.scratch, ir_.CreateMul(pixel, builder_.index(layout_.sum_bytes())));
+      arguments[kTileOutRow] = builder_.index(code_.sums_row_bytes());
+      arguments[kTileRows] = rows;
+      arguments[kTileFirst] = builder_.index(1);
+      call_tile(arguments, ir_.CreateSub(pixels_, pixel), rows);
+    });
+  }
+
+  void call_tile(llvm::ArrayRef<Value*> arguments, Value* pixels, Value* rows) {
+    const auto call = [&](llvm::Function* tile) {
+      return [&, tile] {
+        ir_.CreateCall(tile, arguments);
+        return Carried{};
+      };
+    };
+    const auto by_pixels = [&] {
+      if (few_pixels_ == nullptr) return call(full_)();
+      const int64_t few = int64_t{code_.spec.column_tail} * layout_.lanes();
+      return builder_.if_else(ir_.CreateICmpSLE(pixels, builder_.index(few)), call(few_pixels_),
+                              call(full_));
+    };
+    if (few_rows_ == nullptr) {
+      by_pixels();
+      return;
+    }
+    builder_.if_else(ir_.CreateICmpSLT(rows, builder_.index(code_.spec.mr)), call(few_rows_),
+                     by_pixels);
+  }
+
+  /// What is done to the sums, and storing.
+  void finish(Value* row, Value* rows) {
+    const int lanes = layout_.lanes();
+    const auto each = [&](Value* count, auto&& write) {
+      builder_.loop(builder_.index(0), count, builder_.index(1), [&](Value* k) {
+        const BodyCode::Scope scope(body_);
+        write(k);
+      });
+    };
+    each(rows, [&](Value* r) {
+      body_.set_axis(plan_.base.m.flat, ir_.CreateAdd(row, r));
+      Value* sums =
+          builder_.offset(entry_.scratch, ir_.CreateMul(r, builder_.index(code_.sums_row_bytes())));
+      each(rows_, [&](Value* y) {
+        body_.set_axis(plan_.y.position, ir_.CreateAdd(y_, y));
+        Value* first = ir_.CreateMul(y, pitch());
+        builder_.loop(builder_.index(0), columns_, builder_.index(lanes),
+                      [&](Value* x) { finish_vector(sums, ir_.CreateAdd(first, x), x); });
+      });
+    });
+  }
+
+  void finish_vector(Value* sums, Value* pixel, Value* x) {
+    const int lanes = layout_.lanes();
+    const auto store = [&](Value* mask) {
+      const BodyCode::Scope scope(body_);
+      body_.spread(plan_.x.position, ir_.CreateAdd(x_, x), lanes, mask);
+      const Product& product = plan_.base.products[0];
+      Value* sum = body_.elements().load(code_.spec.accumulator, sums, pixel, lanes);
+      body_.define(product.sum, value_of_sum(body_, code_.spec.accumulator, product.dtype, sum));
+      for (const kernel::Root& root : plan_.base.roots)
+        body_.store(root, body_.wide_value(root.value));
+      body_.gather_up();
+      return Carried{};
+    };
+    Value* rest = ir_.CreateSub(columns_, x);
+    if (plan_.width % lanes == 0 && code_.blocks.columns % lanes == 0) {
+      store(nullptr);
+      return;
+    }
+    // Masks cost more than a branch that is nearly always the same.
+    builder_.if_else(
+        ir_.CreateICmpSGE(rest, builder_.index(lanes)), [&] { return store(nullptr); },
+        [&] { return store(builder_.lanes_below(rest, lanes)); });
+  }
+
+  VectorBuilder builder_;
+  llvm::IRBuilder<>& ir_;
+  const ConvolutionCode& code_;
+  const ConvolutionPlan& plan_;
+  GemmLayout layout_;
+  BodyCode body_;
+  EntryArguments entry_;
+  llvm::Function* full_ = nullptr;
+  llvm::Function* few_pixels_ = nullptr;
+  llvm::Function* few_rows_ = nullptr;
+  // Of the current item.
+  Value* y_ = nullptr;
+  Value* x_ = nullptr;
+  Value* rows_ = nullptr;
+  Value* columns_ = nullptr;
+  Value* pixels_ = nullptr;
+  Value* image_ = nullptr;
+  Value* filter_ = nullptr;
+};
+
+}  // namespace
+
+int64_t ConvolutionCode::row_blocks() const { return ceil_ratio(plan.height, blocks.rows); }
+int64_t ConvolutionCode::column_blocks() const { return ceil_ratio(plan.width, blocks.columns); }
+int64_t ConvolutionCode::filter_blocks() const {
+  return ceil_ratio(*plan.base.m.extent.constant_value(), blocks.tiles * spec.mr);
+}
+
+Expr ConvolutionCode::items() const {
+  Expr result = row_blocks() * column_blocks() * filter_blocks();
+  for (const Expr& axis : plan.outer) result = result * axis.axis_extent();
+  return result;
+}
+
+int64_t ConvolutionCode::pixels() const { return (blocks.rows - 1) * plan.pitch + blocks.columns; }
+
+int64_t ConvolutionCode::sums_row_bytes() const {
+  // Rows that begin at one place of a page would fight for one set of the cache.
+  return (ceil_ratio(pixels(), spec.nr) * spec.nr + spec.nr) * (graph::bits(spec.accumulator) / 8);
+}
+
+std::string to_string(const ConvolutionCode& code) {
+  const ConvolutionBlocks& blocks = code.blocks;
+  return fmt::format(
+      "conv {} in {} tile {}x{} tails {}x{} pitch {} blocks of {}x{} pixels, {} tiles{}",
+      code.spec.a, code.spec.accumulator, code.spec.mr, code.spec.nr, code.spec.row_tail,
+      code.spec.column_tail, code.plan.pitch, blocks.rows, blocks.columns, blocks.tiles,
+      blocks.filter_outer ? ", by filter" : "");
+}
+
+void emit_convolution(llvm::Module& module, const CpuTarget& target, const ConvolutionCode& code) {
+  ConvolutionEmitter(module, target, code).emit();
+}
+
+}  // namespace luminal::codegen

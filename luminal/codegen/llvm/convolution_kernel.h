@@ -1,0 +1,23 @@
+// Convolutions as launches: one that lays out the image, where needed one that lays out the filter
+// (ahead, if it rarely changes), and one that computes. Windows of any stride, dilation, padding
+// and grouping over any number of axes; a depthwise convolution is one with a single filter row.
+#pragma once
+
+#include <optional>
+
+#include "luminal/codegen/llvm/cpu_kernel.h"
+
+namespace luminal::codegen {
+
+/// For tests.
+struct ConvolutionKernelOptions {
+  bool always = false;  ///< even where another way is thought to be better
+};
+
+/// The launches of a kernel, if it is a convolution and this way is good for it.
+std::optional<CpuKernel> convolution_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                            const CpuTarget& target,
+                                            const CpuKernelOptions& options,
+                                            const ConvolutionKernelOptions& more = {});
+
+}  // namespace luminal::codegen

@@ -1,0 +1,65 @@
+#include "luminal/codegen/llvm/launch_list.h"
+
+#include <algorithm>
+
+namespace luminal::codegen {
+
+using kernel::BodyId;
+using kernel::BodyKind;
+using kernel::BodyNode;
+using kernel::NodeId;
+using symbolic::Expr;
+
+bool LaunchList::is_constant(BodyId value) const {
+  const std::vector<BodyId> reached = arena_.reachable(std::span(&value, 1));
+  return std::all_of(reached.begin(), reached.end(), [&](BodyId id) {
+    const BodyNode& node = arena_[id];
+    return node.kind != BodyKind::kLoad ||
+           std::find(options_.constants.begin(), options_.constants.end(), node.tensor) !=
+               options_.constants.end();
+  });
+}
+
+void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId tensor,
+                            std::vector<Expr> store, int64_t slack) {
+  kernel::Kernel copy;
+  std::vector<symbolic::Binding> bindings;
+  for (const Expr& axis : axes) {
+    copy.axes.push_back(Expr::axis(static_cast<int64_t>(copy.axes.size()), axis.axis_extent()));
+    bindings.push_back({axis, copy.axes.back()});
+  }
+  for (Expr& expr : store) expr = symbolic::substitute(expr, bindings);
+  copy.roots.push_back({tensor, arena_.substitute(value, bindings), std::move(store)});
+  const graph::TensorType& type = arena_.tensor(tensor);
+  Expr elements = 1;
+  for (const Expr& extent : type.shape) elements = elements * extent;
+  temporary_of_[tensor] = result_.temporaries.size();
+  result_.temporaries.push_back(elements * (graph::bits(type.dtype) / 8) + slack);
+  CpuKernel part = cpu_kernel(arena_, copy, target_, options_);
+  const size_t before = result_.temporaries.size();
+  for (const Expr& bytes : part.temporaries) result_.temporaries.push_back(bytes);
+  for (CpuLaunch& launch : part.launches) {
+    for (LaunchBuffer& buffer : launch.buffers) {
+      if (buffer.kind == LaunchBuffer::Kind::kTemporary)
+        buffer.temporary += before;
+      else
+        buffer = place(buffer.tensor);
+    }
+    launch.prepare = is_constant(value);
+    result_.launches.push_back(std::move(launch));
+  }
+}
+
+LaunchBuffer LaunchList::place(NodeId tensor) const {
+  const auto found = temporary_of_.find(tensor);
+  if (found == temporary_of_.end()) return {LaunchBuffer::Kind::kTensor, tensor, 0};
+  return {LaunchBuffer::Kind::kTemporary, {}, found->second};
+}
+
+std::vector<NodeId> LaunchList::stored() const {
+  std::vector<NodeId> result;
+  for (const auto& [tensor, temporary] : temporary_of_) result.push_back(tensor);
+  return result;
+}
+
+}  // namespace luminal::codegen

@@ -1,0 +1,41 @@
+// The launches of a kernel that is made of several: values that are stored before the main launch
+// go to temporaries, by whatever code suits them. Shared by the templates.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "luminal/codegen/llvm/cpu_kernel.h"
+
+namespace luminal::codegen {
+
+/// See above. Everything referred to must outlive it.
+class LaunchList {
+ public:
+  LaunchList(kernel::Arena& arena, const CpuTarget& target, const CpuKernelOptions& options)
+      : arena_(arena), target_(target), options_(options) {}
+
+  /// Whether a value is made of tensors that rarely change.
+  bool is_constant(kernel::BodyId value) const;
+
+  /// Launches that store a value at all positions of some axes in a tensor of the code's own, which
+  /// has `slack` bytes after its end.
+  void add_stored(const std::vector<symbolic::Expr>& axes, kernel::BodyId value,
+                  kernel::NodeId tensor, std::vector<symbolic::Expr> store, int64_t slack = 64);
+
+  /// What a pointer to a tensor points to.
+  LaunchBuffer place(kernel::NodeId tensor) const;
+  /// The tensors that were stored, in order of their ids.
+  std::vector<kernel::NodeId> stored() const;
+
+  CpuKernel& kernel() { return result_; }
+
+ private:
+  kernel::Arena& arena_;
+  const CpuTarget& target_;
+  const CpuKernelOptions& options_;
+  std::map<kernel::NodeId, size_t> temporary_of_;
+  CpuKernel result_;
+};
+
+}  // namespace luminal::codegen

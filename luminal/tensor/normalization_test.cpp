@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "luminal/tensor/arithmetic.h"
 #include "luminal/tensor/test_support.h"
 
 namespace luminal {
@@ -67,6 +68,22 @@ TEST(Normalization, SoftmaxOfExtremeRows) {
   expect_values(log_softmax(vector(g, {0, -1000})), {0, -1000});
   expect_values(run(softmax(g.constant(Array(f32, {2, 0})))), {2, 0}, {});
   expect_values(softmax(vector(g, {-7})), {1});
+}
+
+// The difference from the maximum must be that of rounded products: a fused one is off by half a
+// unit of a number as large as 10^19, and its power infinite.
+TEST(Normalization, SoftmaxOfHugeScaledScores) {
+  for (const DType dtype : {f32, bf16, f64}) {
+    Graph g;
+    std::vector<double> scores(40, 7.3e18);
+    scores[17] = 9.9e18;
+    std::vector<double> expected(40, 0.0);
+    expected[17] = 1.0;
+    expect_values(softmax(vector(g, scores, dtype) * 0.3), expected);
+    scores[3] = 9.9e18;
+    expected[3] = expected[17] = 0.5;
+    expect_values(softmax(vector(g, scores, dtype) * 0.3), expected);
+  }
 }
 
 TEST(Normalization, NarrowFloatsAreComputedWide) {

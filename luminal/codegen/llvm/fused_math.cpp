@@ -34,12 +34,10 @@ std::pair<BodyId, double> scaled(const Arena& arena, BodyId id) {
   return {id, 1.0};
 }
 
-/// exp(x - the maximum of a row).
-bool is_relative_exp(const Arena& arena, const BodyNode& node) {
-  if (!is_op(node, Op::kExp) || node.dtype == DType::kF64) return false;
-  const BodyNode& sum = arena[node.children[0]];
-  if (!is_op(sum, Op::kAdd)) return false;
-  for (const BodyId child : sum.children) {
+/// x - the maximum of a row.
+bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
+  if (!is_op(node, Op::kAdd) || !graph::is_float(node.dtype)) return false;
+  for (const BodyId child : node.children) {
     const BodyNode& negated = arena[child];
     if (!is_op(negated, Op::kMul)) continue;
     const auto max = beside(arena, negated, -1);
@@ -49,11 +47,19 @@ bool is_relative_exp(const Arena& arena, const BodyNode& node) {
   return false;
 }
 
+/// exp(x - the maximum of a row).
+bool is_relative_exp(const Arena& arena, const BodyNode& node) {
+  return is_op(node, Op::kExp) && node.dtype != DType::kF64 &&
+         subtracts_maximum(arena, arena[node.children[0]]);
+}
+
 }  // namespace
 
 llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMath& math,
                              llvm::function_ref<llvm::Value*(BodyId)> value_of) {
   if (is_relative_exp(arena, node)) return math.exp_of_difference(value_of(node.children[0]));
+  if (subtracts_maximum(arena, node))
+    return math.rounded_sum(value_of(node.children[0]), value_of(node.children[1]));
   if (!is_op(node, Op::kAdd) || !graph::is_float(node.dtype) || node.dtype == DType::kF64)
     return nullptr;
   const auto gate = beside(arena, node, 1);

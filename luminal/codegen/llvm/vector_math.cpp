@@ -202,6 +202,13 @@ Value* VectorMath::exp_of_difference(Value* x) {
   return exp2_of(ir_.CreateFMul(x, number(x, std::numbers::log2e)));
 }
 
+Value* VectorMath::rounded_sum(Value* a, Value* b) {
+  const int lanes = std::max(VectorBuilder::lanes_of(a), VectorBuilder::lanes_of(b));
+  if (VectorBuilder::lanes_of(a) < lanes) a = builder_.splat(a, lanes);
+  if (VectorBuilder::lanes_of(b) < lanes) b = builder_.splat(b, lanes);
+  return ir_.CreateFAdd(a, b);
+}
+
 Value* VectorMath::logarithm(Value* x, bool base_two) {
   const auto constant = [&](int64_t value) {
     return VectorBuilder::integer(bits(x)->getType(), value);

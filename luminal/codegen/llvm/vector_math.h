@@ -33,6 +33,8 @@ class VectorMath {
   /// e^x for x that is near 0 or whose power does not matter: the error grows with |x|, to 62 ulp
   /// at 80.
   llvm::Value* exp_of_difference(llvm::Value* x);
+  /// a + b of rounded operands: no product that they are goes into one instruction with it.
+  llvm::Value* rounded_sum(llvm::Value* a, llvm::Value* b);
   /// Logarithm to base 2: 2 ulp.
   llvm::Value* log2(llvm::Value* x);
   /// Natural logarithm: 2 ulp.

@@ -145,9 +145,7 @@ class Runner {
   explicit Runner(const Case& each) {
     each.write(network_);
     const double start = now(false);
-    CompileOptions options;
-    options.compiler.weights = network_.weights;
-    executable_.emplace(compile(network_.graph, network_.outputs, options));
+    executable_.emplace(compile(network_.graph, network_.outputs));
     compile_seconds_ = now(false) - start;
     std::mt19937_64 random(1);
     for (const Tensor& input : network_.inputs) {
@@ -265,9 +263,9 @@ Tensor Network::input(const Extents& extents, DType dtype) {
 }
 
 Tensor Network::weight(const Extents& extents, DType dtype) {
-  const Tensor result = input(extents, dtype);
-  weights.push_back(fmt::format("input{}", inputs.size() - 1));
-  return result;
+  inputs.push_back(graph.weight(fmt::format("input{}", inputs.size()),
+                                Shape(extents.begin(), extents.end()), dtype));
+  return inputs.back();
 }
 
 int run_suite(const std::string& suite, const std::vector<Case>& cases, int argc, char** argv) {

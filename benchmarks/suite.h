@@ -17,7 +17,6 @@ struct Network {
   Graph graph;
   std::vector<Tensor> inputs = {};
   std::vector<Tensor> outputs = {};
-  std::vector<std::string> weights = {};  ///< names of inputs that stay the same
 
   /// One more input.
   Tensor input(const Extents& extents, DType dtype);

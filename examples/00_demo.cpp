@@ -30,7 +30,7 @@ class Weights {
 
   Tensor add(const Extents& extents) {
     const std::string name = "weight" + std::to_string(inputs_.size());
-    inputs_.push_back(graph_.input(name, Shape(extents.begin(), extents.end())));
+    inputs_.push_back(graph_.weight(name, Shape(extents.begin(), extents.end())));
     extents_.push_back(extents);
     return inputs_.back();
   }

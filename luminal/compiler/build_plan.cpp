@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/compiler/buffer_plan.h"
@@ -19,7 +20,16 @@ namespace {
 using graph::Node;
 using kernel::PlannedKernel;
 
-ProgramSearch search_options(const Options& options, FoundDefinitions* found) {
+bool has_weights(const graph::Graph& graph, const Options& options) {
+  return !options.weights.empty() ||
+         std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+           const auto* input = std::get_if<graph::InputAttribute>(&node.attributes);
+           return input != nullptr && input->weight;
+         });
+}
+
+ProgramSearch search_options(const graph::Graph& graph, const Options& options,
+                             FoundDefinitions* found) {
   ProgramSearch result;
   result.found = found;
   const int threads = options.threads > 0 ? options.threads : runtime::default_thread_team().size();
@@ -32,8 +42,10 @@ ProgramSearch search_options(const Options& options, FoundDefinitions* found) {
       return codegen::attention_cost(arena, kernel, machine, estimate);
     };
   if (!options.outline) result.outline.reset();
+  result.weights = options.weights;
+  // Joined matrices pay if they are kept.
   result.rules = rules::RuleOptions{.reassociate = options.reassociate,
-                                    .join_siblings = !options.weights.empty()};
+                                    .join_siblings = has_weights(graph, options)};
   if (!options.rules) result.rules.reset();
   return result;
 }
@@ -46,7 +58,7 @@ class PlanBuilder {
         options_(options),
         plan_(plan),
         checks_(index_checks(graph)),
-        planned_(graph, checked_nodes(), search_options(options, found)),
+        planned_(graph, checked_nodes(), search_options(graph, options, found)),
         program_(planned_.program()),
         arena_(planned_.arena()),
         cut_(planned_.plan()),
@@ -55,6 +67,7 @@ class PlanBuilder {
 
   void run() {
     const std::vector<WorkUnit> units = ordered_units(program_, cut_, placed_checks());
+    find_kept();
     for (size_t k = 0; k < cut_.kernels.size(); ++k) add_kernel(k);
     kernels_.compile();
     for (const WorkUnit& unit : units) add_steps(unit);
@@ -133,15 +146,27 @@ class PlanBuilder {
   std::vector<NodeId> constants_of(const PlannedKernel& planned) const {
     std::vector<NodeId> result;
     for (const NodeId id : planned.reads) {
-      const Node& node = program_.node(id);
-      const bool weight =
-          node.op == graph::Op::kInput &&
-          std::find(options_.weights.begin(), options_.weights.end(),
-                    node.attribute<graph::InputAttribute>().name) != options_.weights.end();
-      if (node.op == graph::Op::kConstant || weight) result.push_back(id);
+      if (kernel::is_source(program_.node(id)) ? planned_.is_kept(id) : kept_.contains(id))
+        result.push_back(id);
     }
     return result;
   }
+
+  /// Kernels that read only what is kept, for others: their results are kept too.
+  void find_kept() {
+    std::set<NodeId> asked(program_.roots().begin(), program_.roots().end());
+    for (const PlannedKernel& planned : cut_.kernels) {  // in an order in which they can run
+      const bool kept =
+          !planned.estimate.in_place_of &&
+          std::all_of(planned.nodes.begin(), planned.nodes.end(),
+                      [&](NodeId id) { return !asked.contains(id) && planned_.is_kept(id); }) &&
+          std::all_of(planned.reads.begin(), planned.reads.end(), [&](NodeId id) {
+            return kernel::is_source(program_.node(id)) ? planned_.is_kept(id) : kept_.contains(id);
+          });
+      if (kept) kept_.insert(planned.nodes.begin(), planned.nodes.end());
+    }
+  }
+  bool is_kept(const PlannedKernel& planned) const { return kept_.contains(planned.nodes[0]); }
 
   /// The buffer of a materialised node.
   size_t buffer(NodeId id) {
@@ -158,6 +183,8 @@ class PlanBuilder {
     } else if (node.op == graph::Op::kConstant && kernel::is_source(node)) {
       buffer.place = Place::kConstant;
       buffer.value = node.attribute<graph::ConstantAttribute>().value;
+    } else if (kept_.contains(id)) {
+      buffer.place = Place::kPrepared;
     }
     const size_t number = buffers_.add(std::move(buffer));
     buffer_of_.emplace(id, number);
@@ -208,9 +235,9 @@ class PlanBuilder {
     if (planned.estimate.in_place_of) update_in_place(planned);
     std::vector<size_t> temporaries;
     for (size_t k = 0; k < code.temporaries.size(); ++k)
-      temporaries.push_back(add_temporary(use, code, k, labels_[number]));
+      temporaries.push_back(add_temporary(use, code, k, labels_[number], is_kept(planned)));
     std::optional<size_t> definition;
-    if (options_.check_steps) definition = add_definition(planned);
+    if (options_.check_steps && !is_kept(planned)) definition = add_definition(planned);
     for (size_t k = 0; k < code.launches.size(); ++k) {
       const codegen::CpuLaunch& launch = code.launches[k];
       PlanStep step = step_of(planned.nodes.back(), labels_[number]);
@@ -231,7 +258,7 @@ class PlanBuilder {
       step.schedule = code.schedule;
       step.text = kernels_.text(use);
       step.estimated_us = planned.estimate.microseconds;
-      (launch.prepare ? plan_.prepare : plan_.steps).push_back(std::move(step));
+      (launch.prepare || is_kept(planned) ? plan_.prepare : plan_.steps).push_back(std::move(step));
     }
     if (code.launches.size() == 1 && temporaries.empty()) offer_in_place(planned);
   }
@@ -253,7 +280,7 @@ class PlanBuilder {
   }
 
   size_t add_temporary(const KernelUse& use, const codegen::CpuKernel& code, size_t k,
-                       const std::string& label) {
+                       const std::string& label, bool kept) {
     PlanBuffer buffer;
     buffer.name = fmt::format("{}, temporary {}", label, k);
     buffer.bytes = use.renamed(code.temporaries[k]);
@@ -263,6 +290,7 @@ class PlanBuilder {
         if (launch.prepare && each.kind == codegen::LaunchBuffer::Kind::kTemporary &&
             each.temporary == k)
           buffer.place = Place::kPrepared;
+    if (kept) buffer.place = Place::kPrepared;
     return buffers_.add(std::move(buffer));
   }
 
@@ -302,6 +330,7 @@ class PlanBuilder {
   std::vector<KernelUse> uses_;
   std::vector<std::string> labels_;
   std::map<NodeId, size_t> buffer_of_;
+  std::set<NodeId> kept_;  // results that are kept between runs
 };
 
 }  // namespace

@@ -30,7 +30,8 @@ struct Options {
   /// Values of dims to choose separately for (buckets.h): a run uses the plan of the smallest value
   /// that is not below its own, or the largest there is. Every plan is right for all values.
   std::map<std::string, std::vector<int64_t>> buckets = {};
-  /// Inputs whose data rarely changes between runs: what is made of them alone is made once.
+  /// Inputs to treat as weights besides those that the graph marks: what is made of weights alone
+  /// is made once.
   std::vector<std::string> weights = {};
   /// Let rules find other definitions of values, and choose among them (docs/rules.md).
   bool rules = true;

@@ -14,7 +14,7 @@ using support::hash_combine;
 struct AttributeHash {
   support::Hasher& hasher;
   void operator()(const std::monostate&) const {}
-  void operator()(const graph::InputAttribute&) const {}
+  void operator()(const graph::InputAttribute& input) const { hasher.add(input.weight); }
   void operator()(const graph::ConstantAttribute& constant) const {
     if (constant.value.size() == 1) constant.value.at(0).add_to(hasher);
   }
@@ -30,6 +30,8 @@ struct AttributeHash {
 bool alike_attributes(const Node& a, const Node& b) {
   switch (a.op) {
     case graph::Op::kInput:
+      return a.attribute<graph::InputAttribute>().weight ==
+             b.attribute<graph::InputAttribute>().weight;
     case graph::Op::kPrint:
     case graph::Op::kDiff:
       return true;

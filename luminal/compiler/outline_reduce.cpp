@@ -127,7 +127,9 @@ class Reducer {
   NodeId add_input(std::string name, NodeId value) {
     while (graph_.find_input(name)) name += "'";
     const Node& node = graph_.node(value);
-    const NodeId id = result_.graph.add_input(name, node.dtype(), node.shape());
+    const auto* input = std::get_if<graph::InputAttribute>(&node.attributes);
+    const bool weight = node.op == graph::Op::kConstant || (input != nullptr && input->weight);
+    const NodeId id = result_.graph.add_input(name, node.dtype(), node.shape(), weight);
     note(id, value, 0);
     return id;
   }

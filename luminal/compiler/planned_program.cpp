@@ -9,7 +9,10 @@ namespace luminal::compiler {
 
 PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId> stored,
                                const ProgramSearch& search)
-    : graph_(graph), rules_(search.rules), found_(search.found) {
+    : graph_(graph),
+      rules_(search.rules),
+      found_(search.found),
+      weights_(search.weights.begin(), search.weights.end()) {
   if (search.outline) outline_ = find_outline(graph, *search.outline);
   if (!outline_.regions.empty() && search_reduced(stored, search.cut)) return;
   outline_ = {};
@@ -31,6 +34,7 @@ void PlannedProgram::search_whole(std::span<const NodeId> stored,
                                   const kernel::CutSearchOptions& options) {
   choose(graph_);
   for (const NodeId id : stored) choices_->program.add_root(choices_->place[id.value]);
+  note_kept();
   plan_ = kernel::search_choice(arena_, choices_->program, options);
   note_origins(graph_);
 }
@@ -48,12 +52,40 @@ bool PlannedProgram::search_reduced(std::span<const NodeId> stored,
   const ChosenPlaces places{choices_->place, choices_->outputs};
   assign_parts(choices_->program, outline_, reduced_, places);
   if (!kernel::topological_order(choices_->program)) return false;
+  note_kept();
   kernel::Arena arena;
   const kernel::CutPlan plan = kernel::search_choice(arena, choices_->program, options);
   whole_.emplace(graph_, outline_, reduced_, choices_->program, places);
   plan_ = expand(outline_, choices_->program, arena, plan, *whole_, arena_);
   note_origins(reduced_.graph);
   return true;
+}
+
+/// Values whose first definitions read weights, constants and what is computed from them alone. All
+/// definitions of a value are equal, so one tells.
+void PlannedProgram::note_kept() {
+  const kernel::ChoiceProgram& program = choices_->program;
+  kept_.assign(program.size(), false);
+  for (uint32_t k = 0; k < program.size(); ++k) {
+    const graph::Node& node = program.definition(NodeId{k}, 0);
+    if (const auto* input = std::get_if<graph::InputAttribute>(&node.attributes))
+      kept_[k] = input->weight ||
+                 std::find(weights_.begin(), weights_.end(), input->name) != weights_.end();
+    else
+      kept_[k] = (!kernel::is_opaque(node) || kernel::is_source(node)) &&
+                 std::all_of(node.operands.begin(), node.operands.end(),
+                             [&](const graph::Edge& edge) { return kept_[edge.node.value]; });
+  }
+  choices_->program.set_kept(kept_);
+}
+
+bool PlannedProgram::is_kept(NodeId id) const {
+  if (!whole_) return kept_[id.value];
+  const ExpandedProgram::Source& source = whole_->source(id);
+  if (!source.data) return kept_[source.chosen.value];
+  const auto* input = std::get_if<graph::InputAttribute>(&graph_.node(*source.data).attributes);
+  return input == nullptr || input->weight ||
+         std::find(weights_.begin(), weights_.end(), input->name) != weights_.end();
 }
 
 /// Users before what they read, so that every value made by rules has a user with an origin.

@@ -24,6 +24,8 @@ struct ProgramSearch {
   std::optional<OutlineOptions> outline = OutlineOptions{};
   /// Nothing: every value is computed as it is written.
   std::optional<rules::RuleOptions> rules = rules::RuleOptions{};
+  /// Inputs that are weights besides those that the graph marks.
+  std::span<const std::string> weights = {};
   /// Where definitions are kept and looked for, if anywhere.
   FoundDefinitions* found = nullptr;
 };
@@ -52,6 +54,9 @@ class PlannedProgram {
   /// What the program's named regions are called, by definition.
   const std::string& name(size_t definition) const;
 
+  /// True for values that are made of weights and constants alone.
+  bool is_kept(NodeId id) const;
+
   /// The regions that were looked at once.
   const Outline& outline() const { return outline_; }
   /// How many nodes were searched, of the graph or of one instance per region.
@@ -64,6 +69,7 @@ class PlannedProgram {
   bool search_reduced(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
   void search_whole(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
   void note_origins(const graph::Graph& graph);
+  void note_kept();
 
   const graph::Graph& graph_;
   std::optional<rules::RuleOptions> rules_;
@@ -74,6 +80,8 @@ class PlannedProgram {
   std::optional<ExpandedProgram> whole_;
   kernel::Arena arena_;
   std::optional<kernel::CutPlan> plan_;
+  std::vector<std::string> weights_;
+  std::vector<bool> kept_;       // by node of the choices
   std::vector<NodeId> origins_;  // by node of the choices: the node of what was searched
 };
 

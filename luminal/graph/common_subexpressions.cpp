@@ -23,7 +23,7 @@ uint64_t hash_of(const Edge& edge) {
 struct AttributeHash {
   support::Hasher& hasher;
   void operator()(const std::monostate&) const {}
-  void operator()(const InputAttribute& input) const { hasher.add(input.name); }
+  void operator()(const InputAttribute& input) const { hasher.add(input.name).add(input.weight); }
   void operator()(const ConstantAttribute& constant) const { hasher.add(constant.value.bytes()); }
   void operator()(const IotaAttribute& iota) const { hasher.add(iota.value.hash()); }
   void operator()(const ReduceAttribute& reduce) const { hasher.add(reduce.axes); }

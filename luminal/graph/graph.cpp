@@ -68,14 +68,15 @@ void Graph::note_dims(const Expr& expr) {
   }
 }
 
-NodeId Graph::add_input(std::string name, DType dtype, Shape shape) {
+NodeId Graph::add_input(std::string name, DType dtype, Shape shape, bool weight) {
   if (name.empty()) throw UserError("input", "an input needs a name");
   if (inputs_.contains(name))
     throw UserError("input", "there is an input named '{}' already; choose another name", name);
   for (const Expr& dim : shape)
     if (dim.bounds().hi < 0)
       throw UserError("input", "'{}' has a negative extent in {}", name, to_string(shape));
-  NodeId id = append({Op::kInput, {}, {dtype, std::move(shape)}, InputAttribute{name}, name});
+  NodeId id =
+      append({Op::kInput, {}, {dtype, std::move(shape)}, InputAttribute{name, weight}, name});
   inputs_.emplace(std::move(name), id);
   return id;
 }
@@ -127,7 +128,8 @@ NodeId Graph::add_like(const Node& node, std::vector<Edge> operands) {
   NodeId id = [&] {
     switch (node.op) {
       case Op::kInput:
-        return add_input(node.attribute<InputAttribute>().name, node.dtype(), node.shape());
+        return add_input(node.attribute<InputAttribute>().name, node.dtype(), node.shape(),
+                         node.attribute<InputAttribute>().weight);
       case Op::kConstant:
         return add_constant(node.attribute<ConstantAttribute>().value);
       case Op::kIota:

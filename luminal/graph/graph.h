@@ -24,7 +24,7 @@ struct Output {
 class Graph {
  public:
   // Sources.
-  NodeId add_input(std::string name, DType dtype, Shape shape);
+  NodeId add_input(std::string name, DType dtype, Shape shape, bool weight = false);
   NodeId add_constant(const Scalar& value);
   NodeId add_constant(Array value);
   /// Element (i0, i1, ...) is `value`, an expression over Expr::axis(k, shape[k]) and named dims,

@@ -40,9 +40,11 @@ struct CustomFunction {
 
 // Attributes, one struct per op that has any.
 
-/// kInput: the name by which data is bound.
+/// kInput: the name by which data is bound, and whether the data rarely changes between runs, so
+/// that what is made of it alone is worth keeping.
 struct InputAttribute {
   std::string name;
+  bool weight = false;
   bool operator==(const InputAttribute&) const = default;
 };
 /// kConstant: a scalar if rank 0.

@@ -82,7 +82,8 @@ std::string arguments_text(const Node& node, const ConstantStore& store) {
     return fmt::format("{} axes={}", operands, node.attribute<ReduceAttribute>().axes);
   switch (node.op) {
     case Op::kInput:
-      return " " + quoted(node.attribute<InputAttribute>().name);
+      return (node.attribute<InputAttribute>().weight ? " weight " : " ") +
+             quoted(node.attribute<InputAttribute>().name);
     case Op::kConstant:
       return " " + constant_text(node.attribute<ConstantAttribute>().value, store);
     case Op::kIota:

@@ -318,8 +318,9 @@ class Parser {
     if (!op) cursor_.fail_at(begin, fmt::format("expected an op, found '{}'", word));
     switch (*op) {
       case Op::kInput: {
+        const bool weight = cursor_.take_word("weight");
         std::string input = cursor_.quoted_string("the name of the input");
-        return at(begin, [&] { return graph_.add_input(input, type.dtype, type.shape); });
+        return at(begin, [&] { return graph_.add_input(input, type.dtype, type.shape, weight); });
       }
       case Op::kConstant:
         return graph_.add_constant(constant(type));

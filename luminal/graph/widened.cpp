@@ -89,7 +89,8 @@ class Widener {
   NodeId add_float(const Node& node) {
     switch (node.op) {
       case Op::kInput:
-        return result_.add_input(node.attribute<InputAttribute>().name, DType::kF64, node.shape());
+        return result_.add_input(node.attribute<InputAttribute>().name, DType::kF64, node.shape(),
+                                 node.attribute<InputAttribute>().weight);
       case Op::kConstant:
         return result_.add_constant(node.attribute<ConstantAttribute>().value.cast(DType::kF64));
       case Op::kIota:

@@ -60,7 +60,12 @@ class ChoiceProgram : public Program {
   std::span<const NamedRegion> named_regions() const override { return regions_; }
   size_t variant(NodeId id) const override { return choice_[id.value]; }
   uint32_t part(NodeId id) const override { return parts_[id.value]; }
-  double repeats(NodeId id) const override { return repeats_[parts_[id.value]]; }
+  double repeats(NodeId id) const override {
+    const double often = repeats_[parts_[id.value]];
+    return is_kept_.empty() || !is_kept_[id.value] ? often : often * kKeptCost;
+  }
+  /// Marks values that are computed once for many runs, by node: they cost next to nothing.
+  void set_kept(std::vector<bool> kept) { is_kept_ = std::move(kept); }
   /// Puts a node into a part that runs so often.
   void set_part(NodeId id, uint32_t part, double repeats);
   std::span<const NodeId> awaited(NodeId id) const override;
@@ -68,9 +73,13 @@ class ChoiceProgram : public Program {
   void set_awaited(NodeId id, std::vector<NodeId> nodes) { awaited_[id] = std::move(nodes); }
 
  private:
+  /// Weights are set once in so many runs, or seldomer.
+  static constexpr double kKeptCost = 1e-3;
+
   std::vector<std::vector<graph::Node>> definitions_;
   std::vector<size_t> choice_;
   std::vector<uint32_t> parts_;          // by node
+  std::vector<bool> is_kept_;            // by node, or empty
   std::vector<double> repeats_ = {1.0};  // by part
   std::map<NodeId, std::vector<NodeId>> awaited_;
   std::vector<NodeId> roots_;

@@ -62,7 +62,10 @@ void group_launches(Arena& arena, const Program& program, CutPlan& plan) {
         return true;
     return false;
   };
-  const auto part = [&](size_t k) { return program.part(plan.kernels[k].nodes[0]); };
+  const auto part = [&](size_t k) {
+    const NodeId id = plan.kernels[k].nodes[0];
+    return std::pair(program.part(id), program.repeats(id));
+  };
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     bool placed = false;
     for (std::vector<size_t>& launch : plan.launches) {

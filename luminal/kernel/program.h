@@ -42,7 +42,8 @@ class Program {
   /// Which part of the program stores a node, where parts run differently often. One launch never
   /// stores nodes of two parts.
   virtual uint32_t part(NodeId /*id*/) const { return 0; }
-  /// How often the kernel that stores a node runs: what its cost counts.
+  /// How often the kernel that stores a node runs: what its cost counts. One launch never stores
+  /// nodes that run differently often.
   virtual double repeats(NodeId /*id*/) const { return 1.0; }
 };
 

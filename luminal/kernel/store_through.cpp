@@ -94,6 +94,7 @@ class Joiner {
                                    [&](NodeId id) { return contains(consumer.reads, id); });
     if (!reads || producer.estimate.in_place_of || consumer.estimate.in_place_of) return false;
     if (program_.part(producer.nodes[0]) != program_.part(consumer.nodes[0])) return false;
+    if (program_.repeats(producer.nodes[0]) != program_.repeats(consumer.nodes[0])) return false;
     if (program_.node(producer.nodes[0]).shape() != program_.node(consumer.nodes[0]).shape())
       return false;
     // Nothing may look through a graph break.

@@ -87,6 +87,7 @@ class Compiled : public CompiledProgram, private RunMemory {
     bind(request);
     place_buffers(request);
     prepared_values_.assign(plan_.prepare.size(), std::nullopt);
+    is_new_.assign(plan_.buffers.size(), false);
     for (size_t k = 0; k < plan_.prepare.size(); ++k) {
       watcher.before(k, *this);
       prepare(k);
@@ -288,6 +289,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   }
 
   void prepare() {
+    is_new_.assign(plan_.buffers.size(), false);
     for (size_t k = 0; k < plan_.prepare.size(); ++k) prepare(k);
   }
 
@@ -297,8 +299,13 @@ class Compiled : public CompiledProgram, private RunMemory {
     const auto& launch = std::get<LaunchStep>(plan_.prepare[k].action);
     const auto& values = values_.launch(plan_.steps.size() + k);
     if (!values) return;
-    if (prepared_values_[k] && is_prepared(launch, *values, *prepared_values_[k])) return;
+    const bool reads_new = std::any_of(launch.buffers.begin(), launch.buffers.end(),
+                                       [&](size_t buffer) { return is_new_[buffer]; });
+    if (!reads_new && prepared_values_[k] && is_prepared(launch, *values, *prepared_values_[k]))
+      return;
     start(launch, *values, pointers_[plan_.steps.size() + k]);
+    for (const size_t buffer : launch.buffers)
+      is_new_[buffer] = plan_.buffers[buffer].place == Place::kPrepared;
     Prepared now{*values, {}};
     for (const size_t buffer : launch.buffers)
       if (plan_.buffers[buffer].place == Place::kInput)
@@ -437,6 +444,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   runtime::HostMemory scratch_;
   std::vector<runtime::HostMemory> prepared_;
   std::vector<std::optional<Prepared>> prepared_values_;
+  std::vector<bool> is_new_;  // by buffer: prepared data that was made again before this run
 
   // Of the run.
   const RunRequest* request_ = nullptr;

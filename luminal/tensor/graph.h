@@ -26,6 +26,9 @@ class Graph {
 
   /// A value to be set before a run.
   Tensor input(const std::string& name, Shape shape, DType dtype = f32) const;
+  /// An input whose data rarely changes, such as what a network has learned: what is made of
+  /// weights alone (packed, joined, cast) is made once and again only when one of them is set.
+  Tensor weight(const std::string& name, Shape shape, DType dtype = f32) const;
   /// A named dim with its range, both ends included. Asking again for the same name and range gives
   /// the same dim.
   Dim dim(const std::string& name, int64_t lowest = 0,

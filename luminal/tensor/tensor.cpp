@@ -79,6 +79,11 @@ Tensor Graph::input(const std::string& name, Shape shape, DType dtype) const {
   return {state_, state_->graph.whole(id)};
 }
 
+Tensor Graph::weight(const std::string& name, Shape shape, DType dtype) const {
+  graph::NodeId id = state_->graph.add_input(name, dtype, std::move(shape), true);
+  return {state_, state_->graph.whole(id)};
+}
+
 Dim Graph::dim(const std::string& name, int64_t lowest, int64_t highest) const {
   if (lowest < 0 || lowest > highest)
     throw UserError("dim", "'{}' has the range [{}, {}]; it must be 0 <= lowest <= highest", name,

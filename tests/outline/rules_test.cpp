@@ -115,6 +115,71 @@ TEST(PlansWithRules, LayersThatReadOneValueStayApart) {
   expect_right(graph, {.weights = {"last", "l0_c"}}, 5);
 }
 
+/// Query, key and value of one input.
+struct Siblings {
+  Graph g;
+  Tensor x, q, k, v, y;
+
+  explicit Siblings(bool weights) {
+    const auto matrix = [&](const std::string& name) {
+      return weights ? g.weight(name, {64, 64}) : g.input(name, {64, 64});
+    };
+    x = g.input("x", {2, 64});
+    q = matrix("q");
+    k = matrix("k");
+    v = matrix("v");
+    y = tanh(matmul(x, q)) * matmul(x, k) + exp(matmul(x, v));
+  }
+};
+
+bool is_kept(const Plan& plan, const PlanStep& step) {
+  const auto& launch = std::get<LaunchStep>(step.action);
+  return std::any_of(launch.buffers.begin(), launch.buffers.end(), [&](size_t buffer) {
+    return plan.buffers[buffer].place == Place::kPrepared && plan.buffers[buffer].type.dtype == f32;
+  });
+}
+
+TEST(PlansWithRules, ValuesMadeOfWeightsAloneAreMadeOnce) {
+  Graph g;
+  const Tensor w = g.weight("w", {64, 64}), x = g.input("x", {8, 64});
+  const IR graph = networks::finished(g, {{"y", matmul(x, transpose(tanh(w)))}});
+  const Plan plan = build_plan(graph);
+  ASSERT_FALSE(plan.prepare.empty()) << to_string(plan);
+  EXPECT_TRUE(is_kept(plan, plan.prepare[0])) << to_string(plan);
+  EXPECT_EQ(plan.steps.size(), 1) << to_string(plan);
+  expect_right(graph, {}, 4);
+}
+
+TEST(PlansWithRules, AWeightThatIsSetAgainGivesTheNewResult) {
+  const Siblings net(true);
+  Executable exe = compile(net.g, {net.y});
+  Executable oracle = compile(net.g, {net.y}, {.backend = Backend::kInterpreter});
+  const auto numbers = [](int64_t rows, int seed) {
+    std::vector<float> values(static_cast<size_t>(rows * 64));
+    for (size_t k = 0; k < values.size(); ++k)
+      values[k] = 0.01F * static_cast<float>((k * 7 + static_cast<size_t>(seed) * 13) % 29);
+    return graph::Array::from<float>(f32, {rows, 64}, values);
+  };
+  for (int round = 0; round < 4; ++round) {
+    for (Executable* each : {&exe, &oracle}) {
+      each->set(net.x, numbers(2, round));
+      if (round == 0 || round == 1) each->set(net.q, numbers(64, 10 + round));
+      if (round == 0 || round == 2) each->set(net.k, numbers(64, 20 + round));
+      if (round == 0) each->set(net.v, numbers(64, 30));
+      each->run();
+    }
+    EXPECT_TRUE(kernel::test::near(exe.get(net.y), oracle.get(net.y), {1e-4, 1e-3})) << round;
+  }
+}
+
+TEST(PlansWithRules, AMarkOfAWeightIsKeptInText) {
+  const Siblings net(true);
+  const std::string text = graph::to_text(net.g.ir());
+  EXPECT_NE(text.find("input weight \"q\""), std::string::npos) << text;
+  EXPECT_EQ(graph::to_text(graph::parse_text(text)), text);
+  EXPECT_EQ(graph::to_text(Siblings(false).g.ir()).find("weight"), std::string::npos);
+}
+
 TEST(PlansWithRules, RandomNetworksGiveTheOraclesResults) {
   for (uint64_t seed = 300; seed < 306; ++seed) {
     expect_right(networks::random_network(seed), {.outline = seed % 2 == 0}, seed);

@@ -28,7 +28,9 @@ Choices choices(const graph::Graph& graph, const RuleOptions& options) {
   stats.build_seconds = lap(since);
   const egraph::RunReport report = egraph.saturate(options);
   stats.saturate_seconds = lap(since);
-  Choices result = ChoiceReader(egraph, source, graph.size()).read();
+  ChoiceReader reader(egraph, source, graph.size());
+  if (report.stop == egraph::StopReason::kFinished) reader.expect_complete();
+  Choices result = reader.read();
   for (size_t k = 0; k < graph.outputs().size(); ++k) {
     const kernel::NodeId id = source.output(k);
     result.outputs.push_back(id.value < graph.size() ? result.place[id.value] : id);

@@ -213,6 +213,22 @@ void ChoiceReader::place_new_classes() {
   }
 }
 
+void ChoiceReader::expect_complete() const {
+  const auto expect = [&](Value tensor, std::string_view kind, std::string_view name) {
+    if (!place_.contains(egraph_.leader(tensor)))
+      throw UserError("rules",
+                      "nothing computes a value that rules made, {} {}; a rule must say "
+                      "what it is in primitives",
+                      kind, name);
+  };
+  for (const auto& [tensor, list] : candidates_)
+    expect(tensor, "the result of", graph::name(list[0].node.op));
+  egraph_.for_each(TensorOp::kName,
+                   [&](const Value* row) { expect(row[4], "named", egraph_.text(row[0])); });
+  egraph_.for_each(TensorOp::kContract, [&](const Value* row) { expect(row[4], "a", "Contract"); });
+  egraph_.for_each(TensorOp::kConcat, [&](const Value* row) { expect(row[4], "a", "Concat"); });
+}
+
 void ChoiceReader::add_definition(Choices& choices, NodeId id, Node node) {
   kernel::ChoiceProgram& program = choices.program;
   if (reads(node, id)) return;

@@ -14,9 +14,11 @@ class ChoiceReader {
  public:
   ChoiceReader(TensorEGraph& egraph, const kernel::GraphProgram& source, size_t graph_size);
 
-  /// Fills everything but the statistics. Throws InternalError naming the op for a value that
-  /// nothing computes.
+  /// Fills everything but the statistics.
   Choices read();
+  /// Throws UserError naming the op of a value that rules made and nothing computes. A run that
+  /// ended early may leave such values, which no choice reads then.
+  void expect_complete() const;
 
  private:
   using Value = egraph::Value;

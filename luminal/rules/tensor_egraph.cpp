@@ -141,6 +141,7 @@ void TensorEGraph::add_name(const graph::NamedDefinition& definition) {
 }
 
 egraph::RunReport TensorEGraph::saturate(const RuleOptions& options) {
+  if (!options.more_rules.empty()) egraph_.run_program(options.more_rules, "more rules");
   egraph_.set_budget(options.budget);
   return egraph_.run(schedule(options));
 }

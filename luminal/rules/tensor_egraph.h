@@ -19,6 +19,8 @@ struct RuleOptions {
   bool reassociate = true;
   /// Join products of one operand with several matrices.
   bool join_siblings = true;
+  /// Rules besides those of the library, as text: they may use what tensor.egg declares.
+  std::string more_rules = {};
   /// Ends a run early, never with an error. The defaults are far above what graphs need.
   egraph::RunBudget budget = {.iterations = 60, .rows = 400'000, .seconds = 0};
 };

@@ -41,6 +41,7 @@ ProgramSearch search_options(const graph::Graph& graph, const Options& options,
                           kernel::Arena& arena, const kernel::Kernel& kernel) {
       return codegen::attention_cost(arena, kernel, machine, estimate);
     };
+  result.cut.group_launches = false;  // a launch on the CPU is a call
   if (!options.outline) result.outline.reset();
   result.weights = options.weights;
   // Joined matrices pay if they are kept.

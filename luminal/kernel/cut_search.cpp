@@ -100,7 +100,10 @@ std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut&
     plan.kernels.push_back(std::move(planned));
   }
   if (options.store_through) store_through(arena, program, plan, options);
-  group_launches(arena, program, plan);
+  if (options.group_launches)
+    group_launches(arena, program, plan);
+  else
+    for (size_t k = 0; k < plan.kernels.size(); ++k) plan.launches.push_back({k});
   for (const std::vector<size_t>& launch : plan.launches)
     plan.microseconds -= options.machine.launch_us * static_cast<double>(launch.size() - 1) *
                          program.repeats(plan.kernels[launch[0]].nodes[0]);

@@ -55,6 +55,9 @@ struct CutSearchOptions {
   size_t most_nodes = 400;
   /// Let kernels store values on the way to others.
   bool store_through = true;
+  /// Put independent kernels that are alike and read a common tensor into one launch, which counts
+  /// once. For devices where a launch is dear.
+  bool group_launches = true;
   /// Climbs from random cuts besides the two standard ones.
   int restarts = 0;
   uint64_t seed = 1;

@@ -76,6 +76,23 @@ TEST(RuleSoundness, RandomGraphsGiveTheSameBits) {
   EXPECT_GT(changed, 100) << "the rules find too little in random graphs to say anything";
 }
 
+TEST(RuleSoundness, AValueThatNothingComputesIsAnErrorThatNamesIt) {
+  luminal::Graph g;
+  const Tensor y = softmax(g.input("x", {3, 4}), -1);
+  graph::Graph graph = g.ir();
+  graph.add_output("y", y.edge());
+  const std::string rule =
+      "(rule ((= y (Name \"softmax\" ps t es))) ((Name \"mystery\" ps t es)) "
+      ":ruleset exact :name \"what nobody can compute\")";
+  try {
+    choices(graph, {.more_rules = rule});
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("mystery"), std::string::npos) << error.what();
+  }
+  EXPECT_NO_THROW(choices(graph));
+}
+
 TEST(RuleSoundness, WithoutReassociationNoSuchRuleRuns) {
   const graph::Graph graph = graph_of(rule_cases()[0], {3, 5, 7, f32});
   const Choices exact = choices(graph, {.reassociate = false});

@@ -6,6 +6,7 @@
 #include "luminal/rules/choices.h"
 #include "models.h"
 #include "tests/rules/choice_checks.h"
+#include "tests/rules/decoder.h"
 
 namespace luminal::kernel {
 namespace {
@@ -43,6 +44,20 @@ TEST(RulesOnNetworks, TheEGraphStaysSmallAndGrowsWithTheLayersOnly) {
       EXPECT_EQ(stats.nodes, one.nodes + static_cast<size_t>(layers - 1) * per_layer);
       EXPECT_LE(stats.iterations, iterations + 8);
     }
+  }
+}
+
+TEST(RulesOnNetworks, ADecoderStaysSmallWithJoinedSiblingsToo) {
+  for (const bool join : {false, true}) {
+    const auto nodes = [&](int layers) {
+      const rules::RuleStats stats =
+          rules::choices(rules::test::decoder(layers), {.join_siblings = join}).stats;
+      // A joined product is also seen through the parts that each reader needs.
+      EXPECT_LE(stats.nodes, (join ? 3 : 2) * stats.graph_nodes) << matches_text(stats);
+      EXPECT_EQ(stats.stop, egraph::StopReason::kFinished);
+      return stats.nodes;
+    };
+    EXPECT_EQ(nodes(6) - nodes(4), nodes(4) - nodes(2));
   }
 }
 

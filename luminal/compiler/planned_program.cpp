@@ -6,6 +6,23 @@
 #include "luminal/support/check.h"
 
 namespace luminal::compiler {
+namespace {
+
+/// Named dims may have another value in every run, and what they are part of with them.
+bool depends_on_dims(const graph::Node& node) {
+  const auto named = [](const graph::Expr& expr) { return !expr.variables().empty(); };
+  const auto any = [&](const auto& exprs) {
+    return std::any_of(exprs.begin(), exprs.end(), named);
+  };
+  if (any(node.shape())) return true;
+  if (const auto* iota = std::get_if<graph::IotaAttribute>(&node.attributes))
+    if (named(iota->value)) return true;
+  return std::any_of(node.operands.begin(), node.operands.end(), [&](const graph::Edge& edge) {
+    return any(edge.view.domain()) || any(edge.view.source()) || any(edge.view.index());
+  });
+}
+
+}  // namespace
 
 PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId> stored,
                                const ProgramSearch& search)
@@ -61,8 +78,8 @@ bool PlannedProgram::search_reduced(std::span<const NodeId> stored,
   return true;
 }
 
-/// Values whose first definitions read weights, constants and what is computed from them alone. All
-/// definitions of a value are equal, so one tells.
+/// Values whose first definitions read weights, constants and what is computed from them alone, not
+/// from dims. All definitions of a value are equal, so one tells.
 void PlannedProgram::note_kept() {
   const kernel::ChoiceProgram& program = choices_->program;
   kept_.assign(program.size(), false);
@@ -72,7 +89,7 @@ void PlannedProgram::note_kept() {
       kept_[k] = input->weight ||
                  std::find(weights_.begin(), weights_.end(), input->name) != weights_.end();
     else
-      kept_[k] = (!kernel::is_opaque(node) || kernel::is_source(node)) &&
+      kept_[k] = (!kernel::is_opaque(node) || kernel::is_source(node)) && !depends_on_dims(node) &&
                  std::all_of(node.operands.begin(), node.operands.end(),
                              [&](const graph::Edge& edge) { return kept_[edge.node.value]; });
   }

@@ -51,7 +51,7 @@ std::vector<graph::DimValues> combinations(
 
 }  // namespace
 
-Plan build_buckets(graph::Graph graph, const Options& options) {
+Plan build_buckets(const graph::Graph& graph, const Options& options) {
   check(graph, options);
   std::vector<Plan> plans;
   FoundDefinitions found;

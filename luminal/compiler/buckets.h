@@ -13,6 +13,6 @@ inline constexpr size_t kMostBuckets = 64;
 
 /// The plan of a graph with one variant per further bucket; just the plan if no buckets are asked
 /// for. UserError if a bucket names no dim of the graph or a value that the dim cannot have.
-Plan build_buckets(graph::Graph graph, const Options& options);
+Plan build_buckets(const graph::Graph& graph, const Options& options);
 
 }  // namespace luminal::compiler

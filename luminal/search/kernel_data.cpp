@@ -77,8 +77,9 @@ class Filler {
 
   double real() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr std::array kSpecial = {0.0,       -0.0,       1.0,  -1.0,
-                                     kInfinity, -kInfinity, 1e30, std::nan("")};
+    constexpr std::array kSpecial = {
+        0.0,       -0.0,       1.0,  -1.0,
+        kInfinity, -kInfinity, 1e30, std::numeric_limits<double>::quiet_NaN()};
     constexpr int64_t kOneIn = 997;
     if (kind_ == DataKind::kSpecial && below(kOneIn) == 0)
       return kSpecial[static_cast<size_t>(below(kSpecial.size()))];

@@ -142,7 +142,11 @@ void TensorEGraph::add_name(const graph::NamedDefinition& definition) {
 
 egraph::RunReport TensorEGraph::saturate(const RuleOptions& options) {
   if (!options.more_rules.empty()) egraph_.run_program(options.more_rules, "more rules");
-  egraph_.set_budget(options.budget);
+  constexpr size_t kLeastRows = 10'000;
+  constexpr size_t kRowsPerNode = 100;
+  egraph::RunBudget budget = options.budget;
+  if (budget.rows == 0) budget.rows = kLeastRows + kRowsPerNode * classes_.size();
+  egraph_.set_budget(budget);
   return egraph_.run(schedule(options));
 }
 

@@ -21,8 +21,10 @@ struct RuleOptions {
   bool join_siblings = true;
   /// Rules besides those of the library, as text: they may use what tensor.egg declares.
   std::string more_rules = {};
-  /// Ends a run early, never with an error. The defaults are far above what graphs need.
-  egraph::RunBudget budget = {.iterations = 60, .rows = 400'000, .seconds = 0};
+  /// Ends a run early, never with an error. The defaults are far above what networks need; without
+  /// a number of rows it follows from the size of the graph, so that a graph on which rules find
+  /// ever more is compiled in about the time of others.
+  egraph::RunBudget budget = {.iterations = 60, .rows = 0, .seconds = 0};
 };
 
 /// The constructors of sort Tensor, in the order of their declaration in tensor.egg.

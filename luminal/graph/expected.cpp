@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "luminal/graph/effects.h"
+#include "luminal/graph/epsilon.h"
 #include "luminal/graph/query.h"
 #include "luminal/graph/widened.h"
 #include "luminal/support/error.h"
@@ -184,24 +185,7 @@ bool left_range(double value, DType dtype) {
 
 }  // namespace
 
-double last_place(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 0x1p-50;
-    case DType::kF32:
-      return 0x1p-21;
-    case DType::kF16:
-      return 0x1p-10;
-    case DType::kBF16:
-      return 0x1p-7;
-    case DType::kF8E4M3:
-      return 0x1p-3;
-    case DType::kF8E5M2:
-      return 0x1p-2;
-    default:
-      return 0.0;
-  }
-}
+double last_place(DType dtype) { return (bits(dtype) >= 32 ? 4.0 : 1.0) * epsilon(dtype); }
 
 std::vector<Expected> expected_outputs(const Graph& graph, const RunRequest& request) {
   return ExpectedRun(graph, request).run();

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "luminal/graph/epsilon.h"
 #include "luminal/support/hash.h"
 
 namespace luminal::graph {
@@ -156,20 +157,11 @@ bool is_rounded(const Graph& graph, const Node& node) {
 }
 
 double move_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 0x1p-50;
-    case DType::kF16:
-      return 0x1p-11;
-    case DType::kBF16:
-      return 0x1p-8;
-    case DType::kF8E4M3:
-      return 0x1p-4;
-    case DType::kF8E5M2:
-      return 0x1p-3;
-    default:
-      return 0x1p-22;
-  }
+  constexpr double kFewUnits = 2;
+  constexpr double kOneRounding = 0.5;
+  if (dtype == DType::kF64) return 2 * kFewUnits * epsilon(dtype);
+  if (is_float(dtype) && bits(dtype) < 32) return kOneRounding * epsilon(dtype);
+  return kFewUnits * epsilon(DType::kF32);
 }
 
 Graph widened(const Graph& graph, Move move) { return Widener(graph, move).run(); }

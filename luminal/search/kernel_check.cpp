@@ -7,6 +7,7 @@
 #include <random>
 
 #include "luminal/graph/dim_binding.h"
+#include "luminal/graph/epsilon.h"
 #include "luminal/search/guarded_tensors.h"
 #include "luminal/search/point_oracle.h"
 #include "luminal/search/run_apart.h"
@@ -85,7 +86,7 @@ struct KernelCheck::Expectation {
     if (!std::isfinite(deviation)) deviation = 0;  // next to a pole: only the kind of value counts
     point.tolerance = kRoundings * deviation;
     if (graph::is_float(dtype) && std::isfinite(point.value))
-      point.tolerance += 4 * half_ulp(dtype) * std::abs(point.value);
+      point.tolerance += 2 * graph::epsilon(dtype) * std::abs(point.value);
     points.push_back(point);
   }
 
@@ -172,7 +173,7 @@ std::optional<Rejected> KernelCheck::check_on(const Candidate& candidate, Expect
         const double actual = element(results[k].dtype(), results[k], i);
         const double other = element(results[k].dtype(), expected.results[k], i);
         const double slack = graph::is_float(results[k].dtype())
-                                 ? 8 * half_ulp(results[k].dtype()) * std::abs(other)
+                                 ? 4 * graph::epsilon(results[k].dtype()) * std::abs(other)
                                  : 0.0;
         if (expected.kind == DataKind::kSpecial && (std::isnan(other) || std::isnan(actual)))
           continue;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "luminal/graph/dim_binding.h"
+#include "luminal/graph/epsilon.h"
 #include "luminal/symbolic/evaluate.h"
 
 namespace luminal::search {
@@ -39,28 +40,13 @@ std::vector<Point> PointOracle::at(std::span<const int64_t> axes) {
   return points;
 }
 
-double half_ulp(graph::DType dtype) {
-  switch (dtype) {
-    case graph::DType::kF64:
-      return 0x1p-53;
-    case graph::DType::kF32:
-      return 0x1p-24;
-    case graph::DType::kF16:
-      return 0x1p-11;
-    case graph::DType::kBF16:
-      return 0x1p-8;
-    default:
-      return 0x1p-3;
-  }
-}
-
 kernel::Tensors nudged(const kernel::Tensors& tensors, uint64_t seed) {
   std::mt19937_64 random(seed);
   kernel::Tensors result;
   for (const auto& [id, array] : tensors) {
     graph::Array copy = array;
     if (graph::is_float(array.dtype())) {
-      const double step = 2 * half_ulp(array.dtype());
+      const double step = graph::epsilon(array.dtype());
       for (int64_t i = 0; i < array.size(); ++i) {
         const double sign = (random() & 1) != 0 ? step : -step;
         const kernel::Number moved{array.at(i).as_double() * (1 + sign), 0};

@@ -37,9 +37,6 @@ class PointOracle {
   std::vector<graph::Extents> shapes_;
 };
 
-/// Half of the distance between 1 and the next number of a float dtype.
-double half_ulp(graph::DType dtype);
-
 /// Every float moved by a unit in its last place, up or down.
 kernel::Tensors nudged(const kernel::Tensors& tensors, uint64_t seed);
 

@@ -1,33 +1,16 @@
 #include "bounds.h"
 
-#include "luminal/graph/dtype.h"
+#include "luminal/graph/epsilon.h"
 
 namespace luminal::test {
 namespace {
 
 using graph::DType;
+using graph::epsilon;
 using graph::Op;
 
 Tolerance close(double relative, double absolute) {
   return {.kind = Tolerance::Kind::kClose, .relative = relative, .absolute = absolute};
-}
-
-/// The distance from 1 to the next number.
-double epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 0x1p-52;
-    case DType::kF32:
-      return 0x1p-23;
-    case DType::kF16:
-      return 0x1p-10;
-    case DType::kBF16:
-      return 0x1p-7;
-    case DType::kF8E4M3:
-      return 0x1p-3;
-    default:
-      return 0x1p-2;
-  }
 }
 
 /// The error that vector_math.h states for f32, and one more for the oracle's own.

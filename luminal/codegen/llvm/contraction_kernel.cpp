@@ -7,6 +7,7 @@
 #include "luminal/codegen/llvm/contraction_schedule.h"
 #include "luminal/codegen/llvm/gemm_emitter.h"
 #include "luminal/codegen/llvm/gemv_emitter.h"
+#include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/kernel/canonical.h"
 
@@ -18,7 +19,6 @@ using graph::Op;
 using kernel::Arena;
 using kernel::BodyId;
 using kernel::BodyKind;
-using kernel::BodyNode;
 using kernel::NodeId;
 using symbolic::Expr;
 
@@ -26,7 +26,13 @@ class ContractionBuilder {
  public:
   ContractionBuilder(Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                      const CpuKernelOptions& options, const ContractionKernelOptions& more)
-      : arena_(arena), kernel_(kernel), target_(target), options_(options), more_(more) {}
+      : arena_(arena),
+        kernel_(kernel),
+        target_(target),
+        options_(options),
+        more_(more),
+        launches_(arena, target, options),
+        result_(launches_.kernel()) {}
 
   std::optional<CpuKernel> build() {
     std::optional<ContractionPlan> plan = plan_contraction(arena_, kernel_, options_);
@@ -100,7 +106,7 @@ class ContractionBuilder {
     BodyId value = a.value;
     if (a.dtype != dtype) value = arena_.op(Op::kCast, dtype, {value});
     const NodeId tensor = private_tensor(arena_, {dtype, shape});
-    add_launches(axes, value, tensor, written);
+    launches_.add_stored(axes, value, tensor, written);
     a.value = arena_.load(tensor, read);
     a.dtype = dtype;
     a.flat_outer = a.flat_k = true;
@@ -111,45 +117,8 @@ class ContractionBuilder {
 
   void add_early(const EarlyReduction& each) {
     const kernel::AxisSet free = arena_[each.reduction].free;
-    add_launches(std::vector<Expr>(free.begin(), free.end()), each.reduction, each.tensor,
-                 std::vector<Expr>(free.begin(), free.end()));
-  }
-
-  /// Launches that store a value at all positions of some axes in a temporary.
-  void add_launches(const std::vector<Expr>& axes, BodyId value, NodeId tensor,
-                    std::vector<Expr> store) {
-    kernel::Kernel copy;
-    std::vector<symbolic::Binding> bindings;
-    for (const Expr& axis : axes) {
-      copy.axes.push_back(Expr::axis(static_cast<int64_t>(copy.axes.size()), axis.axis_extent()));
-      bindings.push_back({axis, copy.axes.back()});
-    }
-    for (Expr& expr : store) expr = symbolic::substitute(expr, bindings);
-    copy.roots.push_back({tensor, arena_.substitute(value, bindings), std::move(store)});
-    const graph::TensorType& type = arena_.tensor(tensor);
-    Expr elements = 1;
-    for (const Expr& extent : type.shape) elements = elements * extent;
-    temporary_of_[tensor] = result_.temporaries.size();
-    result_.temporaries.push_back(elements * (graph::bits(type.dtype) / 8) + 64);
-    CpuKernel part = cpu_kernel(arena_, copy, target_, options_);
-    const size_t before = result_.temporaries.size();
-    for (const Expr& bytes : part.temporaries) result_.temporaries.push_back(bytes);
-    for (CpuLaunch& launch : part.launches) {
-      for (LaunchBuffer& buffer : launch.buffers) {
-        if (buffer.kind == LaunchBuffer::Kind::kTemporary)
-          buffer.temporary += before;
-        else
-          buffer = place(buffer.tensor);
-      }
-      launch.prepare = is_constant(arena_, value, options_);
-      result_.launches.push_back(std::move(launch));
-    }
-  }
-
-  LaunchBuffer place(NodeId tensor) const {
-    const auto found = temporary_of_.find(tensor);
-    if (found == temporary_of_.end()) return {LaunchBuffer::Kind::kTensor, tensor, 0};
-    return {LaunchBuffer::Kind::kTemporary, {}, found->second};
+    const std::vector<Expr> axes(free.begin(), free.end());
+    launches_.add_stored(axes, each.reduction, each.tensor, axes);
   }
 
   void add_products() {
@@ -160,7 +129,8 @@ class ContractionBuilder {
     code->round_each = options_.round_each;
     const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, kernel_);
     code->tensors = canonical.tensors;
-    for (const auto& [tensor, temporary] : temporary_of_) code->tensors.push_back(tensor);
+    const std::vector<NodeId> stored = launches_.stored();
+    code->tensors.insert(code->tensors.end(), stored.begin(), stored.end());
     std::string key = canonical.text;
     std::vector<Expr> scalars;
     for (const Expr& dim : canonical.dims) {
@@ -172,12 +142,11 @@ class ContractionBuilder {
       key += fmt::format("{} batch {} {} rows {} of {} columns {} a {} b {} {}\n",
                          to_string(specs_[i]), plan_.batch.size(), plan_.row_batch.size(),
                          plan_.m.axes.size(), plan_.products[i].k.axes.size(), plan_.n.axes.size(),
-                         temporary_of_.size(), plan_.products[i].b.flat_outer,
-                         plan_.products[i].b.flat_k);
+                         stored.size(), plan_.products[i].b.flat_outer, plan_.products[i].b.flat_k);
     key += fmt::format("round {}\n", options_.round_each);
     if (gemv_) key += to_string(*gemv_);
     std::vector<LaunchBuffer> buffers;
-    for (const NodeId tensor : code->tensors) buffers.push_back(place(tensor));
+    for (const NodeId tensor : code->tensors) buffers.push_back(launches_.place(tensor));
     if (gemv_) return add_gemv(code, key, std::move(buffers), scalars);
     std::vector<LaunchBuffer> panels;
     if (specs_[0].b_source == GemmB::kPrepacked)
@@ -283,8 +252,8 @@ class ContractionBuilder {
   std::optional<GemvSpec> gemv_;
   int64_t chunk_ = 0;
   std::map<BodyId, ProductOperand> copies_;
-  std::map<NodeId, size_t> temporary_of_;
-  CpuKernel result_;
+  LaunchList launches_;
+  CpuKernel& result_;  // what the launches are added to
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 
 namespace luminal::codegen {
@@ -281,16 +282,6 @@ class Scheduler {
 };
 
 }  // namespace
-
-bool is_constant(const Arena& arena, BodyId value, const CpuKernelOptions& options) {
-  const std::vector<BodyId> reached = arena.reachable(std::span(&value, 1));
-  return std::all_of(reached.begin(), reached.end(), [&](BodyId id) {
-    const BodyNode& node = arena[id];
-    return node.kind != BodyKind::kLoad ||
-           std::find(options.constants.begin(), options.constants.end(), node.tensor) !=
-               options.constants.end();
-  });
-}
 
 std::optional<ContractionSchedule> schedule_contraction(const Arena& arena,
                                                         const ContractionPlan& plan,

@@ -26,7 +26,4 @@ std::optional<ContractionSchedule> schedule_contraction(const kernel::Arena& are
                                                         const CpuKernelOptions& options,
                                                         const ContractionKernelOptions& more);
 
-/// Whether a body reads nothing but constants and weights.
-bool is_constant(const kernel::Arena& arena, kernel::BodyId value, const CpuKernelOptions& options);
-
 }  // namespace luminal::codegen

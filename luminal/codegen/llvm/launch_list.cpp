@@ -10,13 +10,13 @@ using kernel::BodyNode;
 using kernel::NodeId;
 using symbolic::Expr;
 
-bool LaunchList::is_constant(BodyId value) const {
-  const std::vector<BodyId> reached = arena_.reachable(std::span(&value, 1));
+bool is_constant(const kernel::Arena& arena, BodyId value, const CpuKernelOptions& options) {
+  const std::vector<BodyId> reached = arena.reachable(std::span(&value, 1));
   return std::all_of(reached.begin(), reached.end(), [&](BodyId id) {
-    const BodyNode& node = arena_[id];
+    const BodyNode& node = arena[id];
     return node.kind != BodyKind::kLoad ||
-           std::find(options_.constants.begin(), options_.constants.end(), node.tensor) !=
-               options_.constants.end();
+           std::find(options.constants.begin(), options.constants.end(), node.tensor) !=
+               options.constants.end();
   });
 }
 
@@ -45,7 +45,7 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
       else
         buffer = place(buffer.tensor);
     }
-    launch.prepare = is_constant(value);
+    launch.prepare = is_constant(arena_, value, options_);
     result_.launches.push_back(std::move(launch));
   }
 }

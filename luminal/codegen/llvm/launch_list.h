@@ -9,14 +9,14 @@
 
 namespace luminal::codegen {
 
+/// Whether a body reads nothing but constants and weights.
+bool is_constant(const kernel::Arena& arena, kernel::BodyId value, const CpuKernelOptions& options);
+
 /// See above. Everything referred to must outlive it.
 class LaunchList {
  public:
   LaunchList(kernel::Arena& arena, const CpuTarget& target, const CpuKernelOptions& options)
       : arena_(arena), target_(target), options_(options) {}
-
-  /// Whether a value is made of tensors that rarely change.
-  bool is_constant(kernel::BodyId value) const;
 
   /// Launches that store a value at all positions of some axes in a tensor of the code's own, which
   /// has `slack` bytes after its end.

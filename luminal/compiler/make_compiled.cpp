@@ -6,14 +6,15 @@
 
 namespace luminal::compiler {
 
-std::unique_ptr<plan::CompiledProgram> make_compiled(graph::Graph graph, const Options& options) {
+std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
+                                                     const Options& options) {
   const support::Environment& environment = support::environment();
   if (!options.check_steps && !environment.flag(support::EnvVar::kCheckSteps))
-    return plan::load_plan(build_buckets(std::move(graph), options), options.threads);
+    return plan::load_plan(build_buckets(graph, options), options.threads);
   Options checked = options;
   checked.check_steps = true;
   checked.keep_text = true;
-  auto program = plan::load_plan(build_buckets(std::move(graph), checked), options.threads);
+  auto program = plan::load_plan(build_buckets(graph, checked), options.threads);
   return plan::with_checked_steps(std::move(program),
                                   {.directory = environment.text(support::EnvVar::kCheckDir)});
 }

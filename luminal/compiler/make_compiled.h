@@ -9,7 +9,7 @@
 namespace luminal::compiler {
 
 /// Compiles a graph (after passes) and loads it.
-std::unique_ptr<plan::CompiledProgram> make_compiled(graph::Graph graph,
+std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
                                                      const Options& options = {});
 
 }  // namespace luminal::compiler

@@ -91,7 +91,7 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
   needed_inputs_ = needed_inputs(state_->graph, lowered);
   program_ = options.backend == Backend::kInterpreter
                  ? graph::make_interpreter(std::move(lowered))
-                 : compiler::make_compiled(std::move(lowered), options.compiler);
+                 : compiler::make_compiled(lowered, options.compiler);
 }
 
 Executable::Executable(std::unique_ptr<graph::Program> program)

@@ -1,0 +1,156 @@
+#include "luminal/search/strategy.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace luminal::search {
+namespace {
+
+/// Ways that were tried, and what a call has named so far.
+class Proposal {
+ public:
+  Proposal(const std::vector<Trial>& trials, size_t count) : count_(count) {
+    for (const Trial& trial : trials) seen_.insert(trial.schedule);
+  }
+  bool is_full() const { return result_.size() >= count_; }
+  bool add(const std::string& schedule) {
+    if (is_full() || !seen_.insert(schedule).second) return false;
+    result_.push_back(schedule);
+    return true;
+  }
+  void add_all(const std::vector<std::string>& schedules) {
+    for (const std::string& each : schedules) add(each);
+  }
+  std::vector<std::string> take() { return std::move(result_); }
+
+ private:
+  size_t count_;
+  std::set<std::string> seen_;
+  std::vector<std::string> result_;
+};
+
+/// The best ways that count, the quickest first.
+std::vector<std::string> quickest(const std::vector<Trial>& trials, size_t count) {
+  std::vector<std::pair<double, std::string>> times;
+  for (const Trial& trial : trials)
+    if (const auto* timing = std::get_if<Timing>(&trial.result))
+      times.emplace_back(timing->median_us, trial.schedule);
+  std::sort(times.begin(), times.end());
+  if (times.size() > count) times.resize(count);
+  std::vector<std::string> result;
+  for (auto& [time, schedule] : times) result.push_back(std::move(schedule));
+  return result;
+}
+
+/// What a call draws from: the seed and how much is known, so that later calls draw anew.
+Random random_for(uint64_t seed, const std::vector<Trial>& trials) {
+  return Random(support::hash_combine(seed, trials.size()));
+}
+
+void shuffle(std::vector<std::string>& schedules, Random& random) {
+  for (size_t k = schedules.size(); k > 1; --k)
+    std::swap(schedules[k - 1], schedules[random.below(k)]);
+}
+
+class CostModelOnly : public Strategy {
+ public:
+  std::vector<std::string> propose(const Space& space, const std::vector<Trial>& trials,
+                                   size_t count, uint64_t /*seed*/) const override {
+    Proposal proposal(trials, count);
+    proposal.add_all(space.starts());
+    return proposal.take();
+  }
+};
+
+class LocalMoves : public Strategy {
+ public:
+  std::vector<std::string> propose(const Space& space, const std::vector<Trial>& trials,
+                                   size_t count, uint64_t seed) const override {
+    // Beyond the best, so that one choice that pays only with another is still found.
+    constexpr size_t kFrom = 3;
+    Proposal proposal(trials, count);
+    proposal.add_all(space.starts());
+    Random random = random_for(seed, trials);
+    for (const std::string& from : quickest(trials, kFrom)) {
+      if (proposal.is_full()) break;
+      std::vector<std::string> moves = space.neighbours(from);
+      shuffle(moves, random);
+      proposal.add_all(moves);
+    }
+    return proposal.take();
+  }
+};
+
+class Evolution : public Strategy {
+ public:
+  std::vector<std::string> propose(const Space& space, const std::vector<Trial>& trials,
+                                   size_t count, uint64_t seed) const override {
+    constexpr size_t kPopulation = 8;
+    constexpr size_t kDraws = 40;  // of which some name what is known
+    Proposal proposal(trials, count);
+    proposal.add_all(space.starts());
+    const std::vector<std::string> population = quickest(trials, kPopulation);
+    if (population.empty()) return proposal.take();
+    Random random = random_for(seed, trials);
+    // The better of two: good ways have more children.
+    const auto parent = [&] {
+      return population[std::min(random.below(population.size()), random.below(population.size()))];
+    };
+    for (size_t draw = 0; draw < kDraws * count && !proposal.is_full(); ++draw) {
+      const std::string mother = parent();
+      std::string child = space.crossed(mother, parent(), random).value_or(mother);
+      if (child == mother || random.one_in(2)) {
+        const std::vector<std::string> changed = space.neighbours(child);
+        if (!changed.empty()) child = changed[random.below(changed.size())];
+      }
+      proposal.add(child);
+    }
+    return proposal.take();
+  }
+};
+
+class RandomWalks : public Strategy {
+ public:
+  std::vector<std::string> propose(const Space& space, const std::vector<Trial>& trials,
+                                   size_t count, uint64_t seed) const override {
+    constexpr size_t kDraws = 40;
+    constexpr size_t kSteps = 12;
+    Proposal proposal(trials, count);
+    if (trials.empty()) proposal.add(space.starts().front());
+    Random random = random_for(seed, trials);
+    for (size_t draw = 0; draw < kDraws * count && !proposal.is_full(); ++draw) {
+      std::string way = space.starts()[random.below(space.starts().size())];
+      for (size_t steps = random.below(kSteps + 1); steps > 0; --steps) {
+        const std::vector<std::string> next = space.neighbours(way);
+        if (next.empty()) break;
+        way = next[random.below(next.size())];
+      }
+      proposal.add(way);
+    }
+    return proposal.take();
+  }
+};
+
+constexpr std::array<std::string_view, 4> kNames = {"cost model", "local moves", "evolution",
+                                                    "random"};
+
+}  // namespace
+
+std::string_view to_string(StrategyKind kind) { return kNames[static_cast<size_t>(kind)]; }
+
+std::unique_ptr<Strategy> make_strategy(StrategyKind kind) {
+  switch (kind) {
+    case StrategyKind::kCostModel:
+      return std::make_unique<CostModelOnly>();
+    case StrategyKind::kLocalMoves:
+      return std::make_unique<LocalMoves>();
+    case StrategyKind::kEvolution:
+      return std::make_unique<Evolution>();
+    case StrategyKind::kRandom:
+      break;
+  }
+  return std::make_unique<RandomWalks>();
+}
+
+}  // namespace luminal::search

@@ -1,0 +1,99 @@
+#include "luminal/search/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "luminal/search/grid_space_for_tests.h"
+
+namespace luminal::search {
+namespace {
+
+constexpr StrategyKind kAll[] = {StrategyKind::kCostModel, StrategyKind::kLocalMoves,
+                                 StrategyKind::kEvolution, StrategyKind::kRandom};
+
+std::vector<Trial> some_trials() {
+  return {{"0,0", Timing{50, 1, 9}},
+          {"3,3", Timing{20, 1, 9}},
+          {"4,3", Rejected{Rejected::Why::kWrongResult, "no"}},
+          {"7,1", Timing{30, 1, 9}}};
+}
+
+TEST(Strategy, TheFirstProposalsContainTheDefault) {
+  const GridSpace space(8, {"0,0", "5,5"});
+  for (const StrategyKind kind : kAll) {
+    const auto proposed = make_strategy(kind)->propose(space, {}, 4, 1);
+    ASSERT_FALSE(proposed.empty()) << to_string(kind);
+    EXPECT_EQ(proposed.front(), "0,0") << to_string(kind);
+  }
+}
+
+TEST(Strategy, NothingIsProposedTwiceOrAgain) {
+  const GridSpace space(8);
+  for (const StrategyKind kind : kAll)
+    for (uint64_t seed = 0; seed < 50; ++seed) {
+      const auto proposed = make_strategy(kind)->propose(space, some_trials(), 6, seed);
+      EXPECT_LE(proposed.size(), 6U);
+      const std::set<std::string> different(proposed.begin(), proposed.end());
+      EXPECT_EQ(different.size(), proposed.size()) << to_string(kind);
+      for (const Trial& trial : some_trials())
+        EXPECT_FALSE(different.contains(trial.schedule)) << to_string(kind) << trial.schedule;
+    }
+}
+
+TEST(Strategy, AnswersDependOnTheSeedAndNotOnTheOrderOfTrials) {
+  const GridSpace space(8);
+  std::vector<Trial> reversed = some_trials();
+  std::reverse(reversed.begin(), reversed.end());
+  for (const StrategyKind kind : kAll) {
+    const auto strategy = make_strategy(kind);
+    std::set<std::vector<std::string>> answers;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      const auto proposed = strategy->propose(space, some_trials(), 3, seed);
+      EXPECT_EQ(proposed, strategy->propose(space, some_trials(), 3, seed));
+      EXPECT_EQ(proposed, strategy->propose(space, reversed, 3, seed)) << to_string(kind);
+      answers.insert(proposed);
+    }
+    const bool draws = kind != StrategyKind::kCostModel;
+    EXPECT_EQ(answers.size() > 1, draws) << to_string(kind);
+  }
+}
+
+TEST(Strategy, TheCostModelProposesItsOwnOrderAndEnds) {
+  const GridSpace space(8, {"0,0", "5,5", "1,2"});
+  const auto strategy = make_strategy(StrategyKind::kCostModel);
+  EXPECT_EQ(strategy->propose(space, {}, 2, 1), (std::vector<std::string>{"0,0", "5,5"}));
+  EXPECT_EQ(strategy->propose(space, {{"0,0", Timing{}}, {"5,5", Timing{}}}, 2, 1),
+            (std::vector<std::string>{"1,2"}));
+  EXPECT_TRUE(
+      strategy->propose(space, {{"0,0", Timing{}}, {"5,5", Timing{}}, {"1,2", Timing{}}}, 2, 1)
+          .empty());
+}
+
+TEST(Strategy, LocalMovesStartAtTheQuickestThatCounts) {
+  const GridSpace space(8);
+  const auto proposed =
+      make_strategy(StrategyKind::kLocalMoves)->propose(space, some_trials(), 3, 7);
+  const std::set<std::string> moves(proposed.begin(), proposed.end());
+  EXPECT_EQ(moves, (std::set<std::string>{"2,3", "3,2", "3,4"}));  // (4, 3) was rejected
+}
+
+TEST(Strategy, EvolutionMixesTheParents) {
+  // Of (0, 5) and (5, 0) no single step leads to (0, 0) or (5, 5).
+  const GridSpace space(8, {"0,5", "5,0"});
+  const std::vector<Trial> trials = {{"0,5", Timing{10, 1, 9}}, {"5,0", Timing{11, 1, 9}}};
+  const auto proposed = make_strategy(StrategyKind::kEvolution)->propose(space, trials, 30, 3);
+  EXPECT_NE(std::find(proposed.begin(), proposed.end(), "0,0"), proposed.end());
+  EXPECT_NE(std::find(proposed.begin(), proposed.end(), "5,5"), proposed.end());
+}
+
+TEST(Strategy, ASpaceOfOneWayIsSoonDone) {
+  const GridSpace space(1);
+  for (const StrategyKind kind : kAll)
+    EXPECT_TRUE(make_strategy(kind)->propose(space, {{"0,0", Timing{}}}, 4, 1).empty())
+        << to_string(kind);
+}
+
+}  // namespace
+}  // namespace luminal::search

@@ -1,0 +1,161 @@
+#include "luminal/search/tuner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "luminal/support/check.h"
+
+namespace luminal::search {
+namespace {
+
+const Timing* timing_in(const std::vector<TuningRecord>& records, const std::string& schedule) {
+  for (const TuningRecord& record : records)
+    if (record.schedule == schedule) return std::get_if<Timing>(&record.result);
+  return nullptr;
+}
+
+/// How far the median may be from the truth, about.
+double doubt_us(const Timing& timing) {
+  return timing.spread_us / std::sqrt(std::max(timing.samples, 1));
+}
+
+int64_t now_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// One search over one key.
+class Tuning {
+ public:
+  Tuning(TuningDatabase& database, const TuningKey& key, const Space& space, Workbench& workbench,
+         const TuneOptions& options)
+      : database_(database),
+        key_(key),
+        space_(space),
+        workbench_(workbench),
+        options_(options),
+        default_(space.starts().front()) {}
+
+  TuneResult run() {
+    const std::unique_ptr<Strategy> strategy = make_strategy(options_.strategy);
+    read();
+    while (!(options_.stop && options_.stop())) {
+      const size_t room = options_.most_trials - std::min(trials_.size(), options_.most_trials);
+      std::vector<std::string> next =
+          strategy->propose(space_, trials_, std::min(options_.batch, room), options_.seed);
+      if (next.empty()) {
+        result_.finished = true;
+        break;
+      }
+      try_out(std::move(next));
+      read();
+      report();
+    }
+    result_.choice = choose(records_, default_);
+    return result_;
+  }
+
+ private:
+  void read() {
+    records_ = database_.records(key_);
+    trials_.clear();
+    for (const TuningRecord& record : records_) trials_.push_back({record.schedule, record.result});
+  }
+
+  void try_out(std::vector<std::string> next) {
+    // The default runs along: it says how fast the machine is just now.
+    const bool default_failed = timing_in(records_, default_) == nullptr && knows_default();
+    const auto own = std::find(next.begin(), next.end(), default_);
+    if (own != next.end()) next.erase(own);
+    if (!default_failed) next.insert(next.begin(), default_);
+    Tried tried = workbench_.try_out(next);
+    if (tried.unreliable) tried = workbench_.try_out(next);
+    result_.unreliable = result_.unreliable || tried.unreliable;
+    LUMINAL_CHECK(tried.results.size() == next.size(), "{} results of {} ways",
+                  tried.results.size(), next.size());
+    const double scale = default_failed ? 1.0 : scale_of(tried.results.front());
+    for (size_t k = 0; k < next.size(); ++k) {
+      if (next[k] == default_ && knows_default()) continue;
+      record(next[k], tried.results[k], scale);
+    }
+  }
+
+  bool knows_default() const {
+    return std::any_of(records_.begin(), records_.end(),
+                       [&](const TuningRecord& record) { return record.schedule == default_; });
+  }
+
+  /// Times of several batches are compared as if the default had taken as long in each.
+  double scale_of(const Measurement& of_default) const {
+    const Timing* before = timing_in(records_, default_);
+    const auto* now = std::get_if<Timing>(&of_default);
+    return before == nullptr || now == nullptr ? 1.0 : before->median_us / now->median_us;
+  }
+
+  void record(const std::string& schedule, Measurement result, double scale) {
+    if (auto* timing = std::get_if<Timing>(&result)) {
+      timing->median_us *= scale;
+      timing->spread_us *= scale;
+    }
+    database_.record({key_, schedule, std::move(result), now_seconds()});
+    ++result_.measured;
+  }
+
+  void report() const {
+    if (!options_.on_progress) return;
+    const TunedChoice choice = choose(records_, default_);
+    options_.on_progress({choice.tried, choice.rejected, choice.default_us, choice.best_us});
+  }
+
+  TuningDatabase& database_;
+  const TuningKey& key_;
+  const Space& space_;
+  Workbench& workbench_;
+  const TuneOptions& options_;
+  std::string default_;
+  std::vector<TuningRecord> records_;
+  std::vector<Trial> trials_;
+  TuneResult result_;
+};
+
+}  // namespace
+
+TunedChoice choose(const std::vector<TuningRecord>& records, const std::string& default_schedule) {
+  // What is quicker by less is as likely to be luck.
+  constexpr double kLeastGain = 0.02;
+  TunedChoice choice;
+  choice.tried = records.size();
+  const Timing* best = nullptr;
+  for (const TuningRecord& record : records) {
+    const auto* timing = std::get_if<Timing>(&record.result);
+    if (timing == nullptr) {
+      ++choice.rejected;
+    } else if (best == nullptr || timing->median_us < best->median_us ||
+               (timing->median_us == best->median_us && record.schedule < choice.schedule)) {
+      best = timing;
+      choice.schedule = record.schedule;
+    }
+  }
+  if (best == nullptr) return choice;
+  choice.best_us = best->median_us;
+  const Timing* standard = timing_in(records, default_schedule);
+  if (standard == nullptr) return choice;
+  choice.default_us = standard->median_us;
+  const double gain = standard->median_us - best->median_us;
+  const double noise =
+      std::max(kLeastGain * standard->median_us, doubt_us(*standard) + doubt_us(*best));
+  if (gain < noise) {
+    choice.schedule = default_schedule;
+    choice.best_us = standard->median_us;
+  }
+  return choice;
+}
+
+TuneResult tune(TuningDatabase& database, const TuningKey& key, const Space& space,
+                Workbench& workbench, const TuneOptions& options) {
+  return Tuning(database, key, space, workbench, options).run();
+}
+
+}  // namespace luminal::search

@@ -1,0 +1,78 @@
+// Finds a good way to compute one kernel by trying some. Everything that is tried goes into the
+// tuning database at once, and what the database has is not tried again: a search that is ended and
+// begun anew goes on, and one that finds everything there measures nothing. What is chosen follows
+// from what the database holds, and from nothing else.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "luminal/search/space.h"
+#include "luminal/search/strategy.h"
+#include "luminal/search/tuning_database.h"
+
+namespace luminal::search {
+
+/// What trying several ways side by side gave.
+struct Tried {
+  std::vector<Measurement> results;  ///< by way
+  /// The machine was so busy that an order of the best would be luck.
+  bool unreliable = false;
+};
+
+/// Builds, checks and times ways to compute one kernel.
+class Workbench {
+ public:
+  virtual ~Workbench() = default;
+  /// Tries ways, all of which are measured by turns. Never throws because of a way: what is wrong
+  /// with it is its result.
+  virtual Tried try_out(const std::vector<std::string>& schedules) = 0;
+};
+
+/// What is going on, for progress bars.
+struct TuneProgress {
+  size_t tried = 0;
+  size_t rejected = 0;
+  double default_us = 0.0;  ///< 0: not known yet
+  double best_us = 0.0;
+};
+
+/// How long to go on.
+struct TuneOptions {
+  StrategyKind strategy = StrategyKind::kLocalMoves;
+  uint64_t seed = 1;
+  size_t most_trials = 48;  ///< those that the database has count too
+  size_t batch = 6;         ///< ways measured side by side
+  /// Asked before every batch: whether to end with what there is.
+  std::function<bool()> stop = nullptr;
+  std::function<void(const TuneProgress&)> on_progress = nullptr;
+};
+
+/// The way that is best by what is known.
+struct TunedChoice {
+  std::string schedule;  ///< empty: nothing is known of this kernel
+  double best_us = 0.0;
+  double default_us = 0.0;  ///< 0: the default does not count
+  size_t tried = 0;
+  size_t rejected = 0;
+  bool operator==(const TunedChoice&) const = default;
+};
+
+/// What a search did.
+struct TuneResult {
+  TunedChoice choice;
+  size_t measured = 0;      ///< ways that were tried now
+  bool finished = false;    ///< the strategy has nothing left to try, or all trials are used
+  bool unreliable = false;  ///< some batch was disturbed, also when it was repeated
+};
+
+/// What follows from records of one key: the quickest way, but the default unless another one is
+/// quicker beyond noise.
+TunedChoice choose(const std::vector<TuningRecord>& records, const std::string& default_schedule);
+
+/// Searches. The kernel's text should be in the database already (TuningDatabase::add_kernel).
+TuneResult tune(TuningDatabase& database, const TuningKey& key, const Space& space,
+                Workbench& workbench, const TuneOptions& options = {});
+
+}  // namespace luminal::search

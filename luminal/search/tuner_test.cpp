@@ -1,0 +1,189 @@
+#include "luminal/search/tuner.h"
+
+#include <gtest/gtest.h>
+
+#include "luminal/search/grid_space_for_tests.h"
+
+namespace luminal::search {
+namespace {
+
+const TuningKey kKey{support::hash128("kernel"), "S0=4", "cpu", "version"};
+
+TuningRecord record(const std::string& schedule, Measurement result) {
+  return {kKey, schedule, std::move(result), 1};
+}
+
+TEST(Choose, TakesTheQuickestThatCounts) {
+  const TunedChoice choice =
+      choose({record("a", Timing{100, 1, 20}), record("b", Rejected{Rejected::Why::kCrash, "gone"}),
+              record("c", Timing{60, 1, 20}), record("d", Timing{60, 1, 20})},
+             "a");
+  EXPECT_EQ(choice, (TunedChoice{"c", 60, 100, 4, 1}));
+}
+
+TEST(Choose, KeepsTheDefaultUnlessAnotherIsQuickerBeyondNoise) {
+  EXPECT_EQ(choose({record("a", Timing{100, 0, 20}), record("b", Timing{99, 0, 20})}, "a").schedule,
+            "a");
+  EXPECT_EQ(choose({record("a", Timing{100, 0, 20}), record("b", Timing{97, 0, 20})}, "a").schedule,
+            "b");
+  EXPECT_EQ(
+      choose({record("a", Timing{100, 40, 16}), record("b", Timing{85, 40, 16})}, "a").schedule,
+      "a");
+  EXPECT_EQ(
+      choose({record("a", Timing{100, 40, 16}), record("b", Timing{75, 40, 16})}, "a").schedule,
+      "b");
+}
+
+TEST(Choose, ADefaultThatDoesNotCountIsNotChosen) {
+  const Rejected wrong{Rejected::Why::kWrongResult, "no"};
+  EXPECT_EQ(choose({record("a", wrong), record("b", Timing{70, 1, 9})}, "a").schedule, "b");
+  EXPECT_EQ(choose({record("a", wrong)}, "a").schedule, "");
+  EXPECT_EQ(choose({}, "a").schedule, "");
+}
+
+TEST(Tuner, StrategiesThatLearnFindTheBottomOfABowl) {
+  for (const StrategyKind kind : {StrategyKind::kLocalMoves, StrategyKind::kEvolution}) {
+    TuningDatabase database = TuningDatabase::in_memory();
+    FormulaBench bench = FormulaBench::bowl(6, 5);
+    const TuneResult result = tune(database, kKey, GridSpace(10), bench,
+                                   {.strategy = kind, .most_trials = 60, .batch = 4});
+    EXPECT_EQ(result.choice.schedule, "6,5") << to_string(kind);
+    EXPECT_EQ(result.choice.best_us, 10);
+    EXPECT_EQ(result.choice.default_us, 71);
+    EXPECT_LE(result.measured, 60U);
+  }
+}
+
+TEST(Tuner, EverythingThatWasTriedIsRecordedAndTriedOnce) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench bench = FormulaBench::bowl(3, 3);
+  const TuneResult result = tune(database, kKey, GridSpace(4), bench, {.most_trials = 100});
+  EXPECT_TRUE(result.finished);
+  EXPECT_EQ(database.records(kKey).size(), result.measured);
+  EXPECT_EQ(bench.times_tried["0,0"], bench.batches);  // it runs along
+  for (const auto& [schedule, times] : bench.times_tried)
+    EXPECT_EQ(times, schedule == "0,0" ? bench.batches : 1) << schedule;
+}
+
+TEST(Tuner, TheRejectedAreRememberedAndNeverTriedAgain) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  const auto formula = [](const std::string& schedule) -> Measurement {
+    if (schedule == "1,0") return Rejected{Rejected::Why::kTimeout, "10 s"};
+    return Timing{schedule == "0,0" ? 10.0 : 20.0, 0.1, 10};
+  };
+  FormulaBench first(formula);
+  tune(database, kKey, GridSpace(2), first, {});
+  EXPECT_EQ(first.times_tried["1,0"], 1);
+  FormulaBench second(formula);
+  const TuneResult again =
+      tune(database, kKey, GridSpace(3), second, {.strategy = StrategyKind::kEvolution});
+  EXPECT_EQ(second.times_tried["1,0"], 0);
+  EXPECT_EQ(again.choice.rejected, 1U);
+  EXPECT_EQ(again.choice.schedule, "0,0");
+}
+
+TEST(Tuner, AnInterruptedSearchGoesOnAsIfItHadNotBeen) {
+  const GridSpace space(10);
+  TuningDatabase whole = TuningDatabase::in_memory();
+  FormulaBench bench = FormulaBench::bowl(7, 2);
+  tune(whole, kKey, space, bench, {.most_trials = 24, .batch = 4});
+
+  TuningDatabase parts = TuningDatabase::in_memory();
+  size_t measured = 0;
+  for (int part = 0; part < 30; ++part) {
+    FormulaBench again = FormulaBench::bowl(7, 2);
+    int asked = 0;
+    const TuneResult result =
+        tune(parts, kKey, space, again,
+             {.most_trials = 24, .batch = 4, .stop = [&] { return ++asked > 1; }});
+    measured += result.measured;
+  }
+  const auto expected = whole.records(kKey);
+  const auto actual = parts.records(kKey);
+  EXPECT_EQ(measured, expected.size());
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t k = 0; k < actual.size(); ++k) {
+    EXPECT_EQ(actual[k].schedule, expected[k].schedule);
+    EXPECT_EQ(actual[k].result, expected[k].result);
+  }
+}
+
+TEST(Tuner, OneDatabaseGivesOneChoiceInTwentyRuns) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench bench = FormulaBench::bowl(4, 4);
+  const TuneResult first =
+      tune(database, kKey, GridSpace(8), bench, {.seed = 11, .most_trials = 20});
+  for (int run = 0; run < 20; ++run) {
+    FormulaBench other = FormulaBench::bowl(0, 0);  // a machine with other times is not asked
+    const TuneResult again =
+        tune(database, kKey, GridSpace(8), other, {.seed = 11, .most_trials = 20});
+    EXPECT_EQ(again.choice, first.choice);
+    EXPECT_EQ(again.measured, 0U);
+    EXPECT_TRUE(again.finished);
+  }
+}
+
+TEST(Tuner, TimesOfASlowHourAreComparedByTheDefaults) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  const GridSpace space(10);
+  FormulaBench bench = FormulaBench::bowl(6, 5);
+  tune(database, kKey, space, bench, {.most_trials = 5, .batch = 5});
+  FormulaBench slow = FormulaBench::bowl(6, 5);
+  slow.slowness = 3;
+  const TuneResult result = tune(database, kKey, space, slow, {.most_trials = 60});
+  EXPECT_EQ(result.choice.schedule, "6,5");
+  EXPECT_NEAR(result.choice.best_us, 10, 1e-9);
+  EXPECT_EQ(result.choice.default_us, 71);
+}
+
+TEST(Tuner, ADisturbedBatchIsRepeatedAndWhatStaysDisturbedIsSaid) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench once = FormulaBench::bowl(1, 1);
+  once.disturbed = 1;
+  EXPECT_FALSE(tune(database, kKey, GridSpace(2), once, {}).unreliable);
+  TuningDatabase other = TuningDatabase::in_memory();
+  FormulaBench always = FormulaBench::bowl(1, 1);
+  always.disturbed = 1000;
+  EXPECT_TRUE(tune(other, kKey, GridSpace(2), always, {}).unreliable);
+}
+
+TEST(Tuner, ADefaultThatFailsDoesNotEndTheSearch) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench bench([](const std::string& schedule) -> Measurement {
+    if (schedule == "0,0") return Rejected{Rejected::Why::kCompile, "no code"};
+    const auto [x, y] = GridSpace::point(schedule);
+    return Timing{9.0 - x - y, 0.1, 10};
+  });
+  const TuneResult result =
+      tune(database, kKey, GridSpace(3, {"0,0", "1,1"}), bench, {.most_trials = 9});
+  EXPECT_EQ(result.choice.schedule, "2,2");
+  EXPECT_EQ(bench.times_tried["0,0"], 1);
+}
+
+TEST(Tuner, AStopBeforeTheFirstBatchMeasuresNothing) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench bench = FormulaBench::bowl(1, 1);
+  const TuneResult result =
+      tune(database, kKey, GridSpace(4), bench, {.stop = [] { return true; }});
+  EXPECT_EQ(result.choice.schedule, "");
+  EXPECT_EQ(result.measured, 0U);
+  EXPECT_FALSE(result.finished);
+  EXPECT_EQ(bench.batches, 0);
+}
+
+TEST(Tuner, ProgressTellsTheBestSoFar) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench bench = FormulaBench::bowl(3, 3);
+  std::vector<TuneProgress> reports;
+  tune(database, kKey, GridSpace(4), bench,
+       {.on_progress = [&](const TuneProgress& each) { reports.push_back(each); }});
+  ASSERT_GT(reports.size(), 1U);
+  for (size_t k = 1; k < reports.size(); ++k) {
+    EXPECT_LE(reports[k].best_us, reports[k - 1].best_us);
+    EXPECT_GT(reports[k].tried, reports[k - 1].tried);
+  }
+  EXPECT_EQ(reports.back().best_us, 10);
+}
+
+}  // namespace
+}  // namespace luminal::search

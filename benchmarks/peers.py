@@ -1,4 +1,4 @@
-"""The cases of benchmarks/patterns and benchmarks/nets in PyTorch and ONNX Runtime, timed on request.
+"""The cases of benchmarks/micro, patterns and nets in PyTorch and ONNX Runtime, timed on request.
 
 Speaks lines with the benchmark program: `case NAME|DTYPE` is answered by the peers that have it, `time PEER` by the seconds of one
 call. Answers go to the original standard output; whatever libraries print goes to standard error.
@@ -19,7 +19,7 @@ from torch.nn import functional as F  # noqa: E402
 
 torch.set_num_threads(int(os.environ.get("LUMINAL_THREADS") or 0) or len(os.sched_getaffinity(0)))
 torch.set_grad_enabled(False)
-DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16}
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "i32": torch.int32}
 
 
 class Call(nn.Module):
@@ -156,6 +156,27 @@ class Llama1b(nn.Module):
         return self.norm(x[-1:]) @ self.words.weight.t()
 
 
+# The ops of benchmarks/micro: how many arrays they take, and the function.
+PRIMITIVES = {
+    "recip": (1, torch.reciprocal), "sqrt": (1, torch.sqrt), "exp": (1, torch.exp), "exp2": (1, torch.exp2),
+    "log": (1, torch.log), "log2": (1, torch.log2), "sin": (1, torch.sin), "cos": (1, torch.cos), "tanh": (1, torch.tanh),
+    "erf": (1, torch.erf), "atan": (1, torch.atan), "floor": (1, torch.floor), "round": (1, torch.round),
+    "mul": (2, torch.mul), "mod": (2, torch.fmod), "max": (2, torch.maximum), "pow": (2, torch.pow),
+    "div": (2, lambda a, b: torch.div(a, b, rounding_mode=None if a.is_floating_point() else "trunc")),
+    "less_than": (2, torch.lt), "equal": (2, torch.eq), "select": (2, lambda a, b: torch.where(a < b, a, b)),
+    "bit_and": (2, torch.bitwise_and), "bit_or": (2, torch.bitwise_or), "bit_xor": (2, torch.bitwise_xor),
+    "shift_left": (2, torch.bitwise_left_shift), "shift_right": (2, torch.bitwise_right_shift),
+    "sum": (1, lambda x: x.sum(-1)), "prod": (1, lambda x: x.prod(-1)), "reduce_max": (1, lambda x: x.amax(-1)),
+    "cast to bf16": (1, lambda x: x.to(torch.bfloat16)), "cast to f32": (1, lambda x: x.to(torch.float32)),
+    "cast to i8": (1, lambda x: x.to(torch.int8)), "bitcast": (1, lambda x: x.view(torch.int32).clone()),
+    "copy": (1, lambda x: x.flip(0)), "gather": (1, lambda x: x.index_select(0, REVERSED)),
+    "scatter": (2, lambda x, updates: x.index_copy(0, REVERSED, updates)),
+    "constant": (0, lambda: torch.full((4096, 4096), 1.5)),
+    "iota": (0, lambda: torch.arange(4096 * 4096, dtype=torch.int32).view(4096, 4096)),
+}
+REVERSED = torch.arange(4095, -1, -1)
+
+
 def make(name, dtype):
     """The module and inputs of a case, or nothing."""
     words = name.split()
@@ -163,7 +184,11 @@ def make(name, dtype):
     what = " ".join(words[:-1]) if sizes else name
 
     def rand(*shape):
-        return torch.randn(*shape).to(dtype)
+        return torch.randn(*shape).to(dtype) if dtype.is_floating_point else torch.randint(1, 30, shape, dtype=dtype)
+
+    if what in PRIMITIVES and len(sizes) == 2:
+        count, function = PRIMITIVES[what]
+        return Call(function), [rand(*sizes).abs() + 0.1 if dtype.is_floating_point else rand(*sizes) for _ in range(count)]
 
     elementwise = {
         "add": (2, torch.add),

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "benchmarks/cpu_gemm/machine_limits.h"
 #include "benchmarks/peer_process.h"
+#include "benchmarks/result_rows.h"
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/support/error.h"
 #include "luminal/symbolic/evaluate.h"
@@ -19,14 +19,19 @@ namespace luminal::benchmarks {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: {}_bench [--filter TEXT] [--peers PYTHON] [--json FILE] [--seconds S] [--trace on]\n"
+    "usage: {}_bench [--device D] [--filter TEXT] [--peers PYTHON] [--json FILE] [--commit TEXT]\n"
+    "                [--seconds S] [--trace on]\n"
+    "  --device D      where ours runs: cpu\n"
     "  --filter TEXT   only cases whose name and dtype have this text\n"
     "  --peers PYTHON  time PyTorch and ONNX Runtime in turn with ours, in this Python\n"
     "  --json FILE     write the rows there as well\n"
+    "  --commit TEXT   what the rows say they were measured of\n"
     "  --seconds S     time for each case (0.5)\n"
     "  --trace on      show the steps of one run of each case\n";
 
 struct SuiteOptions {
+  std::string device = "cpu";
+  std::string commit;
   std::string filter;
   std::string peers;
   std::string json;
@@ -36,10 +41,9 @@ struct SuiteOptions {
 
 SuiteOptions parse(const std::string& suite, int argc, char** argv) {
   SuiteOptions options;
-  const std::map<std::string, std::string*> texts = {{"--filter", &options.filter},
-                                                     {"--peers", &options.peers},
-                                                     {"--json", &options.json},
-                                                     {"--trace", &options.trace}};
+  const std::map<std::string, std::string*> texts = {
+      {"--device", &options.device}, {"--filter", &options.filter}, {"--peers", &options.peers},
+      {"--json", &options.json},     {"--commit", &options.commit}, {"--trace", &options.trace}};
   for (int k = 1; k < argc; k += 2) {
     const std::string name = argv[k];
     const auto found = texts.find(name);
@@ -52,6 +56,9 @@ SuiteOptions parse(const std::string& suite, int argc, char** argv) {
     else
       options.seconds = std::stod(argv[k + 1]);
   }
+  if (options.device != "cpu")
+    throw UserError("bench", "there is no device '{}'; --device cpu is what can be measured",
+                    options.device);
   return options;
 }
 
@@ -110,12 +117,13 @@ class Limits {
   codegen::TestKernel copy_ = copy_kernel();
 };
 
-Array random_array(DType dtype, const Shape& shape, std::mt19937_64& random) {
+Array random_array(DType dtype, const Shape& shape, const Interval& interval,
+                   std::mt19937_64& random) {
   Extents extents;
   int64_t count = 1;
   for (const Dim& dim : shape) count *= extents.emplace_back(symbolic::evaluate(dim, {}));
   std::vector<float> values(static_cast<size_t>(count));
-  std::uniform_real_distribution<float> numbers(-1.0F, 1.0F);
+  std::uniform_real_distribution<float> numbers(interval.low, interval.high);
   // Large arrays repeat themselves: billions of random numbers take longer than what is timed.
   const size_t fresh = std::min<size_t>(values.size(), (size_t{1} << 20) + 1);
   for (size_t i = 0; i < values.size(); ++i)
@@ -149,7 +157,7 @@ class Runner {
     compile_seconds_ = now(false) - start;
     std::mt19937_64 random(1);
     for (const Tensor& input : network_.inputs) {
-      executable_->set(input, random_array(input.dtype(), input.shape(), random));
+      executable_->set(input, random_array(input.dtype(), input.shape(), network_.values, random));
       bytes_ += static_cast<double>(bytes_of(input));
     }
     for (const Tensor& output : network_.outputs) bytes_ += static_cast<double>(bytes_of(output));
@@ -220,25 +228,28 @@ void print(const Case& each, const Row& row, double bytes) {
   std::fflush(stdout);
 }
 
-std::string json(const std::string& suite, const Case& each, const Row& row, double bytes) {
+ResultRow result(const std::string& suite, const Case& each, const Row& row, double bytes) {
   const Fractions part = fractions(each, row, bytes);
-  std::string peers;
-  for (const auto& [peer, seconds] : row.peers)
-    peers += fmt::format("{}\"{}\": {:.3f}", peers.empty() ? "" : ", ", peer, seconds * 1e6);
-  return fmt::format(
-      "{{\"suite\": \"{}\", \"case\": \"{}\", \"device\": \"cpu\", \"dtype\": \"{}\", "
-      "\"ours_us\": {:.3f}, \"fast_us\": {:.3f}, \"compile_us\": {:.0f}, \"peers\": {{{}}}, "
-      "\"bytes\": {:.0f}, \"flops\": {:.0f}, \"bandwidth_fraction\": {:.4f}, "
-      "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}}}",
-      suite, each.name, graph::name(each.dtype), row.ours * 1e6, row.ours * 1e6, row.compile * 1e6,
-      peers, bytes, each.flops, part.copy, part.read, part.compute);
+  ResultRow found{.suite = suite,
+                  .name = each.name,
+                  .dtype = std::string(graph::name(each.dtype)),
+                  .ours = row.ours * 1e6,
+                  .fast = row.ours * 1e6,
+                  .compile = row.compile * 1e6,
+                  .bytes = bytes,
+                  .flops = each.flops,
+                  .bandwidth_fraction = part.copy,
+                  .read_fraction = part.read,
+                  .compute_fraction = part.compute};
+  for (const auto& [peer, seconds] : row.peers) found.peers[peer] = seconds * 1e6;
+  return found;
 }
 
 void run(const std::string& suite, const std::vector<Case>& cases, const SuiteOptions& options) {
   const Limits limits;
   std::optional<PeerProcess> peers;
   if (!options.peers.empty()) peers.emplace(options.peers);
-  std::vector<std::string> rows;
+  std::vector<ResultRow> rows;
   for (const Case& each : cases) {
     const std::string name = fmt::format("{} {}", each.name, graph::name(each.dtype));
     if (name.find(options.filter) == std::string::npos) continue;
@@ -246,12 +257,9 @@ void run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
     const Row row = measure(each, runner, limits, peers ? &*peers : nullptr, options.seconds);
     print(each, row, runner.bytes());
     if (!options.trace.empty()) runner.trace();
-    rows.push_back(json(suite, each, row, runner.bytes()));
+    rows.push_back(result(suite, each, row, runner.bytes()));
   }
-  if (options.json.empty()) return;
-  std::ofstream file(options.json);
-  file << "[\n  " << fmt::format("{}", fmt::join(rows, ",\n  ")) << "\n]\n";
-  if (!file) throw UserError("bench", "cannot write {}", options.json);
+  if (!options.json.empty()) write_rows(options.json, rows, options.device, options.commit);
 }
 
 }  // namespace

@@ -12,9 +12,16 @@
 
 namespace luminal::benchmarks {
 
+/// Numbers from `low` to `high`.
+struct Interval {
+  float low = -1.0F;
+  float high = 1.0F;
+};
+
 /// A graph to be timed. Inputs are filled with random numbers.
 struct Network {
   Graph graph;
+  Interval values = {};  ///< what the inputs hold
   std::vector<Tensor> inputs = {};
   std::vector<Tensor> outputs = {};
 

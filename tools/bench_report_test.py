@@ -1,0 +1,93 @@
+"""The page made of benchmark rows."""
+
+import contextlib
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+from html.parser import HTMLParser
+
+import bench_report
+
+
+def row(case, ours, commit="a1", at=1, peers=None, flops=0, fast=None):
+    return {"suite": "patterns", "case": case, "device": "cpu", "dtype": "f32", "ours_us": ours, "fast_us": fast or ours, "peers": peers or {},
+            "bytes": 4e6, "flops": flops, "bandwidth_fraction": 0.8, "compute_fraction": 0.5 if flops else 0.0, "commit": commit, "measured_at": at}
+
+
+class Balanced(HTMLParser):
+    """Fails on tags that do not close as they were opened."""
+
+    VOID = {"meta", "input", "line", "circle", "rect", "polyline"}
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag in self.VOID or (tag == "title" and not self.open):
+            return
+        assert self.open and self.open[-1] == tag, f"</{tag}> after {self.open[-3:]}"
+        self.open.pop()
+
+
+class BenchReport(unittest.TestCase):
+    def test_the_newest_row_of_a_case_is_shown(self):
+        page = bench_report.page([row("add", 20.0, at=2), row("add", 40.0, at=1)])
+        self.assertIn("<td>20.0</td>", page)
+        self.assertNotIn("<td>40.0</td>", page)
+
+    def test_speed_ups_and_losses_are_told_apart(self):
+        page = bench_report.page([row("fast one", 10.0, peers={"torch": 30.0}), row("slow one", 10.0, peers={"torch": 5.0})])
+        self.assertIn("3.00x", page)
+        self.assertIn('class="win"', page)
+        self.assertIn('class="loss"', page)
+        self.assertIn("slower in 1", page)
+
+    def test_rows_of_two_commits_make_a_history(self):
+        page = bench_report.page([row("add", 20.0, "old", 1), row("add", 10.0, "new", 2)])
+        self.assertIn("0.50 of the first time", page)
+        self.assertIn("polyline", page)
+
+    def test_products_are_below_the_roof(self):
+        page = bench_report.page([row("matmul", 10.0, flops=2e6)])
+        self.assertIn("f32: 400 GFLOP/s", page)
+
+    def test_gains_of_the_search_are_listed(self):
+        self.assertIn("add f32: 2.00x", bench_report.page([row("add", 10.0, fast=20.0)]))
+
+    def test_the_page_is_well_formed_and_names_are_escaped(self):
+        page = bench_report.page([row("a<b", 10.0, peers={"torch": 30.0}, flops=1e6), row("c", 3.0, "b", 3), row("c", 2.0, "c", 4)])
+        checker = Balanced()
+        checker.feed(page)
+        self.assertEqual(checker.open, [])
+        self.assertIn("a&lt;b", page)
+
+    def test_bad_files_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for content, said in (("{", "cannot read"), ("{}", "is no list of rows"), ('[{"suite": "x"}]', "has no case")):
+                file = pathlib.Path(folder) / "rows.json"
+                file.write_text(content)
+                errors = io.StringIO()
+                with contextlib.redirect_stderr(errors):
+                    self.assertEqual(bench_report.main(["--out", f"{folder}/page.html", str(file)]), 1)
+                self.assertIn(said, errors.getvalue())
+
+    def test_files_become_a_page(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            file = pathlib.Path(folder) / "rows.json"
+            file.write_text(json.dumps([row("add", 20.0)]))
+            self.assertEqual(bench_report.main(["--out", f"{folder}/new/page.html", str(file)]), 0)
+            self.assertIn("Benchmarks", (pathlib.Path(folder) / "new/page.html").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,10 +1,14 @@
 # Programs that stand on the library: commands, cross-layer suites, examples, the README's example and benchmarks. Each is found
 # by its place, so that adding one adds a file and nothing here.
 
-# luminal_command(NAME SOURCE file LINKS target...): a program for users, installed with the package.
+# luminal_command(NAME SOURCE file LINKS target... [OUTPUT name]): a program for users, installed with the package. OUTPUT is what
+# it is called where that is no name for a target.
 function(luminal_command NAME)
-  cmake_parse_arguments(COMMAND "" "SOURCE" "LINKS" ${ARGN})
+  cmake_parse_arguments(COMMAND "" "SOURCE;OUTPUT" "LINKS" ${ARGN})
   add_executable(${NAME} ${COMMAND_SOURCE})
+  if(COMMAND_OUTPUT)
+    set_target_properties(${NAME} PROPERTIES OUTPUT_NAME ${COMMAND_OUTPUT})
+  endif()
   target_link_libraries(${NAME} PRIVATE ${COMMAND_LINKS})
   install(TARGETS ${NAME})
 endfunction()

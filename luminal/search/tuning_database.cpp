@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "luminal/support/env.h"
 #include "luminal/support/log.h"
 
 namespace luminal::search {
@@ -143,6 +144,11 @@ std::string set_aside(const std::string& path) {
 }
 
 }  // namespace
+
+std::string default_tuning_path() {
+  const std::string directory = support::environment().cache_dir();
+  return directory.empty() ? directory : directory + "/tuning.db";
+}
 
 TuningDatabase::TuningDatabase(const std::string& path) : connection_(path) {
   try {

@@ -61,6 +61,10 @@ struct PruneFilter {
   bool operator==(const PruneFilter&) const = default;
 };
 
+/// Where the database of this machine lies: tuning.db of the cache directory. Empty if there is no
+/// such directory.
+std::string default_tuning_path();
+
 /// See above. All members may be called from any thread.
 class TuningDatabase {
  public:

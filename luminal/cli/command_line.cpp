@@ -1,0 +1,50 @@
+#include "luminal/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+
+#include "luminal/cli/commands.h"
+#include "luminal/support/error.h"
+
+namespace luminal::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  luminal devices                     what this machine computes on
+  luminal tuning list                 kernels that have been measured
+  luminal tuning show softmax         what was tried for one of them
+  luminal cache size                  how much compiled code is kept
+
+`luminal COMMAND --help` says more. Exit codes: 0 done, 1 failed, 2 the command line makes no sense.)";
+
+/// What CLI11 threw, as an exit code. Help is no failure.
+int finish(const CLI::App& app, const CLI::ParseError& error, std::ostream& out,
+           std::ostream& err) {
+  const int code = app.exit(error, out, err);
+  return code == 0 ? kDone : kBadUsage;
+}
+
+}  // namespace
+
+int run_command_line(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
+  CLI::App app("luminal: a deep-learning compiler that searches", "luminal");
+  app.require_subcommand(1);
+  app.footer(kExamples);
+  add_tuning_command(app, out);
+  add_cache_command(app, out);
+  add_devices_command(app, out);
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last first
+    app.parse(arguments);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return finish(app, error, out, err);
+  } catch (const Error& error) {
+    err << error.what() << '\n';
+    return kFailed;
+  }
+}
+
+}  // namespace luminal::cli

@@ -1,0 +1,176 @@
+#include "luminal/cli/command_line.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "luminal/search/tuning_database.h"
+
+namespace luminal::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using search::Rejected;
+using search::Timing;
+
+/// What a command line gave.
+struct Said {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Said say(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int code = run_command_line(arguments, out, err);
+  return {code, out.str(), err.str()};
+}
+
+/// Whether a text has a part; says the text if not.
+testing::AssertionResult has(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
+}
+
+/// A folder with a database of two kernels.
+class TuningCommand : public testing::Test {
+ protected:
+  TuningCommand()
+      : folder_(testing::TempDir() + "/luminal_cli_" + std::to_string(::getpid()) + "_" +
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    search::TuningDatabase database(file());
+    add(database, {1, 2}, "softmax rows", "nest unroll=2", Timing{12.5, 0.5, 9});
+    add(database, {1, 2}, "softmax rows", "nest unroll=8",
+        Rejected{Rejected::Why::kWrongResult, "t1[3] is 0.5, not 0.25"});
+    add(database, {0xab, 3}, "matmul tall", "gemm tile=6x32", Timing{80.0, 1.0, 20});
+  }
+  ~TuningCommand() override { fs::remove_all(folder_); }
+
+  static void add(search::TuningDatabase& database, support::Hash128 kernel, const char* label,
+                  const char* schedule, const search::Measurement& result) {
+    database.add_kernel(kernel, std::string("text of ") + label, label);
+    database.record({{kernel, "S0=128", "cpu x2", "llvm 19"}, schedule, result, 1'700'000'000});
+  }
+  std::string file(const std::string& name = "tuning.db") const { return folder_ + "/" + name; }
+  Said tuning(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "tuning");
+    arguments.push_back("--database");
+    arguments.push_back(file());
+    return say(arguments);
+  }
+
+  std::string folder_;
+};
+
+TEST_F(TuningCommand, ListsKernelsWithTheirBestTimes) {
+  const Said said = tuning({"list"});
+  EXPECT_EQ(said.code, kDone);
+  EXPECT_TRUE(has(said.out, "softmax rows"));
+  EXPECT_TRUE(has(said.out, "12.50"));
+  EXPECT_TRUE(has(said.out, "2 kernels in " + file()));
+  const auto rows = nlohmann::json::parse(tuning({"list", "--json"}).out);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["label"], "matmul tall");
+  EXPECT_EQ(rows[1]["rejected"], 1);
+}
+
+TEST_F(TuningCommand, ShowsWhatWasTriedAndWhyItFell) {
+  const Said said = tuning({"show", "softmax"});
+  EXPECT_EQ(said.code, kDone);
+  EXPECT_TRUE(has(said.out, "text of softmax rows"));
+  EXPECT_TRUE(has(said.out, "nest unroll=2"));
+  EXPECT_TRUE(has(said.out, "wrong result"));
+  EXPECT_TRUE(has(said.out, "t1[3] is 0.5, not 0.25"));
+  EXPECT_TRUE(has(said.out, "2023-11-14"));
+  const auto shown = nlohmann::json::parse(tuning({"show", "matmul", "--json"}).out);
+  EXPECT_EQ(shown["records"][0]["median_us"], 80.0);
+}
+
+TEST_F(TuningCommand, AKernelIsNamedByItsHashToo) {
+  const std::string hash = support::to_hex(support::Hash128{0xab, 3});
+  EXPECT_TRUE(has(tuning({"show", hash}).out, "matmul tall"));
+}
+
+TEST_F(TuningCommand, AnUnknownOrUnclearKernelIsAnErrorWithARemedy) {
+  const Said unknown = tuning({"show", "conv"});
+  EXPECT_EQ(unknown.code, kFailed);
+  EXPECT_TRUE(has(unknown.err, "no kernel of " + file() + " is called 'conv'"));
+  const Said unclear = tuning({"show", "a"});
+  EXPECT_EQ(unclear.code, kFailed);
+  EXPECT_TRUE(has(unclear.err, "'a' fits 2 kernels"));
+}
+
+TEST_F(TuningCommand, ExportedMeasurementsMergeElsewhere) {
+  EXPECT_TRUE(has(tuning({"export", file("shipped.db")}).out, "2 kernels written"));
+  const Said again = tuning({"export", file("shipped.db")});
+  EXPECT_EQ(again.code, kFailed);
+  const Said merged =
+      say({"tuning", "merge", file("shipped.db"), "--database", file("new/own.db")});
+  EXPECT_EQ(merged.code, kDone) << merged.err;
+  EXPECT_TRUE(has(merged.out, "3 added, 0 replaced, 0 kept"));
+  EXPECT_TRUE(has(tuning({"merge", file("shipped.db")}).out, "3 kept"));
+  EXPECT_TRUE(has(tuning({"merge", file("none.db")}).err, "there is no file"));
+}
+
+TEST_F(TuningCommand, PruningSaysWhatGoesAndRefusesToGuess) {
+  const Said nothing = tuning({"prune"});
+  EXPECT_EQ(nothing.code, kFailed);
+  EXPECT_TRUE(has(nothing.err, "say what goes"));
+  EXPECT_TRUE(has(tuning({"prune", "--device", "gpu"}).out, "0 measurements removed"));
+  EXPECT_TRUE(has(tuning({"prune", "--kernel", "matmul"}).out, "1 measurements removed"));
+  EXPECT_TRUE(has(tuning({"prune", "--older-than", "1"}).out, "2 measurements removed"));
+}
+
+TEST_F(TuningCommand, AFileThatIsNoDatabaseIsNamed) {
+  std::ofstream(file("notes.txt")) << std::string(5000, 'x');
+  const Said said = say({"tuning", "list", "--database", file("notes.txt")});
+  EXPECT_EQ(said.code, kFailed);
+  EXPECT_TRUE(has(said.err, "notes.txt"));
+  EXPECT_TRUE(
+      has(say({"tuning", "list", "--database", file("none.db")}).err, "there is no database"));
+  EXPECT_FALSE(fs::exists(file("none.db")));
+}
+
+TEST(CommandLine, HelpIsGivenForEveryCommand) {
+  EXPECT_TRUE(has(say({"--help"}).out, "Examples:"));
+  EXPECT_EQ(say({"--help"}).code, kDone);
+  for (const char* command : {"tuning", "cache", "devices"}) {
+    const Said said = say({command, "--help"});
+    EXPECT_EQ(said.code, kDone);
+    EXPECT_TRUE(has(said.out, command));
+  }
+}
+
+TEST(CommandLine, LinesThatMakeNoSenseEndWithTwo) {
+  for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+           {}, {"dance"}, {"tuning"}, {"tuning", "show"}, {"devices", "--colour"}}) {
+    const Said said = say(line);
+    EXPECT_EQ(said.code, kBadUsage);
+    EXPECT_TRUE(has(said.err, "--help"));
+  }
+}
+
+TEST(CommandLine, DevicesNamesTheProcessor) {
+  EXPECT_TRUE(has(say({"devices"}).out, "cpu: "));
+  const auto rows = nlohmann::json::parse(say({"devices", "--json"}).out);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_GE(rows[0]["cores"], 1);
+}
+
+TEST(CommandLine, CacheSaysItsSize) {
+  const Said said = say({"cache", "size", "--json"});
+  if (said.code == kFailed) {  // LUMINAL_CACHE is off here
+    EXPECT_TRUE(has(said.err, "LUMINAL_CACHE"));
+    return;
+  }
+  EXPECT_GT(nlohmann::json::parse(said.out)["limit"], 0);
+}
+
+}  // namespace
+}  // namespace luminal::cli

@@ -1,0 +1,21 @@
+// The subcommands of `luminal`, each in a file of its own. A subcommand is added to the command
+// line with its options; what it does runs when the line has been read. Errors are exceptions:
+// UserError for what the user can mend.
+#pragma once
+
+#include <iosfwd>
+
+namespace CLI {
+class App;
+}
+
+namespace luminal::cli {
+
+/// `luminal tuning list|show|export|merge|prune`: the database of measured kernels.
+void add_tuning_command(CLI::App& app, std::ostream& out);
+/// `luminal cache list|size|clear`: compiled kernels on disk.
+void add_cache_command(CLI::App& app, std::ostream& out);
+/// `luminal devices`: what this machine computes on.
+void add_devices_command(CLI::App& app, std::ostream& out);
+
+}  // namespace luminal::cli

@@ -1,0 +1,238 @@
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "luminal/cli/commands.h"
+#include "luminal/search/tuning_database.h"
+#include "luminal/support/error.h"
+
+namespace luminal::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using search::TunedKernel;
+using search::TuningDatabase;
+using search::TuningRecord;
+
+/// What the options of all tuning commands say.
+struct TuningArguments {
+  std::string database;
+  bool json = false;
+  std::string kernel;
+  std::string file;
+  bool all = false;
+  std::string other_compiler_than;
+  std::string device;
+  int older_than_days = -1;
+};
+
+/// The database that was named, or the one of this machine. It must be there.
+TuningDatabase open(const TuningArguments& arguments) {
+  const std::string path =
+      arguments.database.empty() ? search::default_tuning_path() : arguments.database;
+  if (path.empty())
+    throw UserError("tuning", "there is no cache directory; --database FILE names a database");
+  if (!std::filesystem::exists(path))
+    throw UserError("tuning",
+                    "there is no database {} yet; compiling with mode search makes one, and "
+                    "--database FILE names another",
+                    path);
+  return TuningDatabase(path);
+}
+
+std::string date(int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts = {};
+  gmtime_r(&time, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts)};
+}
+
+/// The one kernel whose hash begins so, or whose label has this text.
+TunedKernel find_kernel(const TuningDatabase& database, const std::string& wanted) {
+  std::vector<TunedKernel> found;
+  for (const TunedKernel& kernel : database.kernels()) {
+    const std::string hash = support::to_hex(kernel.kernel);
+    if (kernel.label == wanted || hash == wanted) return kernel;
+    if (hash.starts_with(wanted) || kernel.label.find(wanted) != std::string::npos)
+      found.push_back(kernel);
+  }
+  if (found.empty())
+    throw UserError("tuning show",
+                    "no kernel of {} is called '{}'; `luminal tuning list` names them",
+                    database.path(), wanted);
+  if (found.size() == 1) return found[0];
+  std::string names;
+  for (size_t k = 0; k < found.size() && k < 8; ++k)
+    names +=
+        fmt::format("\n  {} {}", support::to_hex(found[k].kernel).substr(0, 12), found[k].label);
+  throw UserError("tuning show", "'{}' fits {} kernels; say more of one of them:{}", wanted,
+                  found.size(), names);
+}
+
+void list(const TuningArguments& arguments, std::ostream& out) {
+  const TuningDatabase database = open(arguments);
+  const std::vector<TunedKernel> kernels = database.kernels();
+  if (arguments.json) {
+    ordered_json rows = ordered_json::array();
+    for (const TunedKernel& kernel : kernels)
+      rows.push_back({{"kernel", support::to_hex(kernel.kernel)},
+                      {"label", kernel.label},
+                      {"records", kernel.records},
+                      {"rejected", kernel.rejected},
+                      {"best_us", kernel.best_us}});
+    out << rows.dump(2) << '\n';
+    return;
+  }
+  fmt::print(out, "{:<12}  {:>8}  {:>8}  {:>12}  {}\n", "kernel", "tried", "rejected", "best us",
+             "label");
+  for (const TunedKernel& kernel : kernels)
+    fmt::print(out, "{:<12}  {:>8}  {:>8}  {:>12.2f}  {}\n",
+               support::to_hex(kernel.kernel).substr(0, 12), kernel.records, kernel.rejected,
+               kernel.best_us, kernel.label);
+  fmt::print(out, "{} kernels in {}\n", kernels.size(), database.path());
+}
+
+ordered_json json_of(const TuningRecord& record) {
+  ordered_json row = {{"schedule", record.schedule},
+                      {"shapes", record.key.shapes},
+                      {"device", record.key.device},
+                      {"compiler", record.key.compiler},
+                      {"measured_at", record.measured_at}};
+  if (const auto* timing = std::get_if<search::Timing>(&record.result)) {
+    row["median_us"] = timing->median_us;
+    row["spread_us"] = timing->spread_us;
+    row["samples"] = timing->samples;
+  } else {
+    const auto& rejected = std::get<search::Rejected>(record.result);
+    row["rejected"] = search::to_string(rejected.why);
+    row["detail"] = rejected.detail;
+  }
+  return row;
+}
+
+void show(const TuningArguments& arguments, std::ostream& out) {
+  const TuningDatabase database = open(arguments);
+  const TunedKernel kernel = find_kernel(database, arguments.kernel);
+  const std::vector<TuningRecord> records = database.records(kernel.kernel);
+  const std::string text = database.kernel_text(kernel.kernel).value_or("");
+  if (arguments.json) {
+    ordered_json rows = ordered_json::array();
+    for (const TuningRecord& record : records) rows.push_back(json_of(record));
+    out << ordered_json{{"kernel", support::to_hex(kernel.kernel)},
+                        {"label", kernel.label},
+                        {"text", text},
+                        {"records", rows}}
+               .dump(2)
+        << '\n';
+    return;
+  }
+  fmt::print(out, "{} {}\n{}\n", support::to_hex(kernel.kernel), kernel.label, text);
+  std::string group;
+  for (const TuningRecord& record : records) {
+    const std::string here = fmt::format("{} | {} | {}", record.key.device, record.key.compiler,
+                                         record.key.shapes.empty() ? "no dims" : record.key.shapes);
+    if (here != group) fmt::print(out, "\n{}\n", here);
+    group = here;
+    fmt::print(out, "  {}  {}  {}\n", date(record.measured_at), record.schedule,
+               search::to_string(record.result));
+  }
+}
+
+void export_all(const TuningArguments& arguments, std::ostream& out) {
+  const TuningDatabase database = open(arguments);
+  database.export_to(arguments.file);
+  fmt::print(out, "{} kernels written to {}\n", database.kernels().size(), arguments.file);
+}
+
+void merge(const TuningArguments& arguments, std::ostream& out) {
+  const std::string path =
+      arguments.database.empty() ? search::default_tuning_path() : arguments.database;
+  if (path.empty())
+    throw UserError("tuning merge",
+                    "there is no cache directory; --database FILE names a database");
+  if (!std::filesystem::exists(arguments.file))
+    throw UserError("tuning merge", "there is no file {}", arguments.file);
+  // The first thing a database gets may come from elsewhere.
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder);
+  TuningDatabase database(path);
+  const search::MergeCounts counts = database.merge_from(arguments.file);
+  if (arguments.json) {
+    out << ordered_json{{"added", counts.added},
+                        {"replaced", counts.replaced},
+                        {"kept", counts.kept}}
+               .dump(2)
+        << '\n';
+    return;
+  }
+  fmt::print(out, "{} added, {} replaced, {} kept as they were\n", counts.added, counts.replaced,
+             counts.kept);
+}
+
+void prune(const TuningArguments& arguments, std::ostream& out) {
+  search::PruneFilter filter{.other_compiler_than = arguments.other_compiler_than,
+                             .device = arguments.device};
+  if (arguments.older_than_days >= 0)
+    filter.measured_before = std::time(nullptr) - int64_t{86400} * arguments.older_than_days;
+  TuningDatabase database = open(arguments);
+  if (!arguments.kernel.empty()) filter.kernel = find_kernel(database, arguments.kernel).kernel;
+  if (arguments.all) filter.measured_before = std::time(nullptr) + 1;
+  if (filter == search::PruneFilter{})
+    throw UserError("tuning prune",
+                    "say what goes: --older-than DAYS, --device D, --other-compiler-than V, "
+                    "--kernel K or --all");
+  const int64_t gone = database.prune(filter);
+  if (arguments.json)
+    out << ordered_json{{"removed", gone}}.dump(2) << '\n';
+  else
+    fmt::print(out, "{} measurements removed\n", gone);
+}
+
+using Action = void (*)(const TuningArguments&, std::ostream&);
+
+}  // namespace
+
+void add_tuning_command(CLI::App& app, std::ostream& out) {
+  auto arguments = std::make_shared<TuningArguments>();
+  CLI::App* tuning = app.add_subcommand("tuning", "The database of measured kernels");
+  tuning->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, Action action) {
+    CLI::App* command = tuning->add_subcommand(name, what);
+    command->add_option("--database", arguments->database,
+                        "The file (the one of this machine's cache, if not named)");
+    command->callback([=, &out] { action(*arguments, out); });
+    return command;
+  };
+  add("list", "Kernels with their best times", list)
+      ->add_flag("--json", arguments->json, "As JSON");
+
+  CLI::App* shown = add("show", "Everything that was tried for one kernel", show);
+  shown->add_option("KERNEL", arguments->kernel, "The start of its hash, or text of its label")
+      ->required();
+  shown->add_flag("--json", arguments->json, "As JSON");
+
+  add("export", "Write everything to another file", export_all)
+      ->add_option("FILE", arguments->file, "Must not be there yet")
+      ->required();
+
+  CLI::App* merged = add("merge", "Take over what another file has", merge);
+  merged->add_option("FILE", arguments->file, "What `export` wrote")->required();
+  merged->add_flag("--json", arguments->json, "As JSON");
+
+  CLI::App* pruned = add("prune", "Remove measurements that fit all that is said", prune);
+  pruned->add_option("--older-than", arguments->older_than_days, "Measured before so many days")
+      ->check(CLI::NonNegativeNumber);
+  pruned->add_option("--device", arguments->device, "Of this device");
+  pruned->add_option("--other-compiler-than", arguments->other_compiler_than,
+                     "Of code that other versions made");
+  pruned->add_option("--kernel", arguments->kernel, "Of one kernel");
+  pruned->add_flag("--all", arguments->all, "Everything");
+  pruned->add_flag("--json", arguments->json, "As JSON");
+}
+
+}  // namespace luminal::cli

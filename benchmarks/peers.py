@@ -177,6 +177,13 @@ PRIMITIVES = {
 REVERSED = torch.arange(4095, -1, -1)
 
 
+def four_bit_linear(m, n, k, dtype, block=32):
+    """Rows times four-bit weights with a scale and a zero per block."""
+    weights = torch.ops.aten._convert_weight_to_int4pack_for_cpu(torch.randint(16, (n, k), dtype=torch.int32), 1)
+    scales = torch.randn(k // block, n, 2).to(dtype)
+    return Call(lambda x: torch.ops.aten._weight_int4pack_mm_for_cpu(x, weights, block, scales))
+
+
 def make(name, dtype):
     """The module and inputs of a case, or nothing."""
     words = name.split()
@@ -225,6 +232,11 @@ def make(name, dtype):
     if what == "gemv":
         n, k = sizes
         return Call(lambda w, x: w @ x), [rand(n, k), rand(k)]
+    if what in ("linear", "skinny"):
+        m, n, k = sizes
+        return Call(F.linear), [rand(m, k), rand(n, k)]
+    if what == "4-bit linear":
+        return four_bit_linear(*sizes, dtype), [rand(sizes[0], sizes[2])]
     if what == "batched matmul":
         b, m, k, n = sizes
         return Call(torch.matmul), [rand(b, m, k), rand(b, k, n)]

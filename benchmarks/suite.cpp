@@ -72,14 +72,16 @@ class Limits {
 
   /// Products in registers, by the fastest instructions for the dtype.
   void multiply(DType dtype) const {
-    const codegen::TestKernel& kernel = dtype == bf16 ? narrow_ : wide_;
+    const codegen::TestKernel& kernel = dtype == bf16 ? narrow_ : dtype == i8 ? bytes_ : wide_;
     team_.static_loop(kRounds, [&](int64_t begin, int64_t end, int) {
       alignas(64) std::byte memory[192] = {};
       kernel({memory}, {}, begin, end);
     });
   }
   static double multiply_flops(DType dtype) {
-    return kRounds * peak_operations(dtype == bf16 ? narrow_kind() : PeakKind::kF32);
+    return kRounds * peak_operations(dtype == bf16 ? narrow_kind()
+                                     : dtype == i8 ? byte_kind()
+                                                   : PeakKind::kF32);
   }
 
   /// Reads memory that no cache holds.
@@ -106,6 +108,10 @@ class Limits {
     const bool dots = codegen::host_target().has(runtime::CpuFeature::kAvx512bf16);
     return dots ? PeakKind::kBf16 : PeakKind::kF32;
   }
+  static PeakKind byte_kind() {
+    const bool dots = codegen::host_target().has(runtime::CpuFeature::kAvx512vnni);
+    return dots ? PeakKind::kI8 : PeakKind::kF32;
+  }
 
   runtime::ThreadTeam& team_ = runtime::default_thread_team();
   runtime::HostMemory source_;
@@ -113,6 +119,7 @@ class Limits {
   runtime::HostMemory sums_;
   codegen::TestKernel wide_ = peak_kernel(PeakKind::kF32);
   codegen::TestKernel narrow_ = peak_kernel(narrow_kind());
+  codegen::TestKernel bytes_ = peak_kernel(byte_kind());
   codegen::TestKernel read_ = read_kernel();
   codegen::TestKernel copy_ = copy_kernel();
 };

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "benchmarks/suite.h"
+#include "benchmarks/patterns/product_cases.h"
 
 namespace luminal::benchmarks {
 namespace {
@@ -44,24 +44,6 @@ void add_elementwise(std::vector<Case>& cases, DType dtype) {
                    two([](const Tensor& a, const Tensor& b) { return a + b; })});
   cases.push_back({fmt::format("chain {0}x{0}", kSide), dtype,
                    two([](const Tensor& a, const Tensor& b) { return sqrt(abs(sin(a + b))); })});
-}
-
-void add_product(std::vector<Case>& cases, DType dtype, int64_t m, int64_t n, int64_t k) {
-  const bool cube = m == n && n == k;
-  const std::string size = cube ? fmt::format("{}", m) : fmt::format("{}x{}x{}", m, n, k);
-  cases.push_back({"matmul " + size, dtype,
-                   [=](Network& network) {
-                     const Tensor a = network.input({m, k}, dtype);
-                     network.outputs = {matmul(a, network.input({k, n}, dtype))};
-                   },
-                   2.0 * static_cast<double>(m * n * k)});
-}
-
-void add_gemv(std::vector<Case>& cases, DType dtype, int64_t n, int64_t k) {
-  cases.push_back({fmt::format("gemv {}x{}", n, k), dtype, [=](Network& network) {
-                     const Tensor weight = network.input({n, k}, dtype);
-                     network.outputs = {matmul(weight, network.input({k}, dtype))};
-                   }});
 }
 
 void add_attention(std::vector<Case>& cases, DType dtype, int64_t tokens, bool causal) {
@@ -127,20 +109,11 @@ std::vector<Case> all_cases() {
   for (const DType dtype : {f32, bf16}) {
     add_elementwise(cases, dtype);
     add_rows(cases, dtype);
-    for (const int64_t size : {128, 512, 1024, 2048}) add_product(cases, dtype, size, size, size);
-    add_product(cases, dtype, 1000, 1003, 997);
-    add_product(cases, dtype, 16, 3072, 768);
-    for (const auto& [n, k] : {std::pair{4096, 4096}, {14336, 4096}, {4096, 14336}})
-      add_gemv(cases, dtype, n, k);
+    add_products(cases, dtype);
     for (const int64_t tokens : {512, 2048})
       for (const bool causal : {false, true}) add_attention(cases, dtype, tokens, causal);
   }
-  cases.push_back({"batched matmul 24x512x64x512", f32,
-                   [](Network& network) {
-                     const Tensor a = network.input({24, 512, 64}, f32);
-                     network.outputs = {matmul(a, network.input({24, 64, 512}, f32))};
-                   },
-                   2.0 * 24 * 512 * 64 * 512});
+  add_byte_products(cases);
   add_scans_and_positions(cases);
   add_conv(cases, 64, 64, 56);
   add_conv(cases, 32, 64, 14);

@@ -56,6 +56,7 @@ class ContractionBuilder {
     const GemmSpec& spec = specs_[0];
     if (!a.place || a.dtype != spec.a) return false;
     if (a.place->k_stride.is_constant(1)) return true;
+    if (spec.blocks.size > 0) return false;
     if (gemv_) return !gemv_->along_k;
     // Elements far apart are worth a copy if they are read often.
     return spec.mode == GemmMode::kFma &&

@@ -305,6 +305,9 @@ class Planner {
     product.k = make_group(order_of_k(contraction), next_axis_++);
     product.a = operand(contraction.a.value, plan_.m, product.k);
     product.b = operand(contraction.b.value, plan_.n, product.k);
+    const std::span<const Expr> k =
+        product.b.flat_k ? std::span(&product.k.flat, 1) : std::span<const Expr>(product.k.axes);
+    product.four_bit = four_bit_weights(arena_, product.b.value, k);
     plan_.products.push_back(std::move(product));
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "luminal/codegen/llvm/cpu_kernel.h"
+#include "luminal/codegen/llvm/four_bit.h"
 #include "luminal/kernel/body.h"
 
 namespace luminal::codegen {
@@ -41,6 +42,7 @@ struct Product {
   graph::DType dtype;  ///< of the sum
   AxisGroup k;
   ProductOperand a, b;
+  std::optional<FourBitWeights> four_bit = {};  ///< what b is, if it is that
 };
 
 /// A reduction that is stored before the products run, and the tensor that holds it.

@@ -29,6 +29,7 @@ class Scheduler {
 
   std::optional<ContractionSchedule> run() {
     if (!same_types() || has_sums_in_matrix()) return std::nullopt;
+    if (choose_four_bit()) return std::move(schedule_);
     schedule_.gemv = choose_gemv();
     if (!schedule_.gemv && !is_worth_it()) return std::nullopt;
     if (!schedule_.gemv) choose();
@@ -192,22 +193,57 @@ class Scheduler {
     return place.k_stride.is_constant(1) && place.outer_stride == k;
   }
 
-  void choose() {
-    const Product& first = plan_.products[0];
+  /// Four-bit weights that are packed ahead stay four bits, however many rows there are.
+  bool choose_four_bit() {
+    const std::optional<GemmBlocks> blocks = blocks_of(plan_.products[0]);
+    if (more_.spec || !options_.reassociate || options_.round_each || !blocks || !is_constant())
+      return false;
+    for (const Product& each : plan_.products)
+      if (blocks_of(each) != blocks) return false;
+    GemmProblem problem = problem_of_sizes();
+    if (problem.accumulator != DType::kF32) return false;
+    problem.a = plan_.products[0].a.dtype;
+    GemmSpec spec = choose_blocks(problem, *blocks, target_);
+    if (spec.mode == GemmMode::kFma) spec.a = spec.accumulator;
+    schedule_.specs.assign(plan_.products.size(), spec);
+    schedule_.chunk = chunk();
+    return true;
+  }
+
+  std::optional<GemmBlocks> blocks_of(const Product& product) const {
+    if (!product.four_bit) return std::nullopt;
+    const FourBitWeights& weights = *product.four_bit;
+    const auto dtype_of = [&](const std::optional<BodyId>& id) {
+      return id ? std::optional(arena_[*id].dtype) : std::nullopt;
+    };
+    return GemmBlocks{static_cast<int>(weights.block), static_cast<int>(weights.zero),
+                      dtype_of(weights.scale), dtype_of(weights.offset)};
+  }
+
+  /// What a problem has from its sizes alone.
+  GemmProblem problem_of_sizes() const {
     GemmProblem problem;
-    problem.accumulator = accumulator_of(first.dtype);
+    problem.accumulator = accumulator_of(plan_.products[0].dtype);
     problem.exact_bf16 = !options_.reassociate;
-    const GemmMode mode =
-        gemm_mode(first.a.dtype, first.b.dtype, problem.accumulator, problem.exact_bf16, target_);
-    problem.a = mode == GemmMode::kFma ? problem.accumulator : first.a.dtype;
-    problem.b = first.b.dtype;
     for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
       for (const Expr& axis : *batch) problem.batch *= typical(axis.axis_extent());
     problem.m = typical(plan_.m.extent);
     problem.n = typical(plan_.n.extent);
-    problem.k = typical(first.k.extent);
+    problem.k = typical(plan_.products[0].k.extent);
     problem.m_known = plan_.m.extent.is_constant();
     problem.n_known = plan_.n.extent.is_constant();
+    problem.threads = options_.threads;
+    problem.products = static_cast<int>(plan_.products.size());
+    return problem;
+  }
+
+  void choose() {
+    const Product& first = plan_.products[0];
+    GemmProblem problem = problem_of_sizes();
+    const GemmMode mode =
+        gemm_mode(first.a.dtype, first.b.dtype, problem.accumulator, problem.exact_bf16, target_);
+    problem.a = mode == GemmMode::kFma ? problem.accumulator : first.a.dtype;
+    problem.b = first.b.dtype;
     problem.b_constant = is_constant();
     problem.b_readable =
         std::all_of(plan_.products.begin(), plan_.products.end(),
@@ -221,8 +257,6 @@ class Scheduler {
       const auto stride = first.a.place->outer_stride.constant_value();
       problem.a_aligned = !stride || *stride * graph::bits(problem.a) / 8 % 4096 == 0;
     }
-    problem.threads = options_.threads;
-    problem.products = static_cast<int>(plan_.products.size());
     GemmSpec spec = more_.spec ? *more_.spec : choose_gemm(problem, target_);
     spec.a = problem.a;
     spec.b = problem.b;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,16 @@ enum class GemmB {
   kInPlace,     ///< K x N rows are read as they lie (not for dot modes)
 };
 
+/// Panels of four-bit digits: eight steps of k in a word, and what is the same in a block of k
+/// before them. What the weights are decides, not the schedule.
+struct GemmBlocks {
+  int size = 0;                             ///< steps of k in a block; 0: panels hold elements
+  int zero = 0;                             ///< what is taken off each digit
+  std::optional<graph::DType> scale = {};   ///< what blocks are multiplied by; none: 1
+  std::optional<graph::DType> offset = {};  ///< what is added then; none: 0
+  bool operator==(const GemmBlocks&) const = default;
+};
+
 /// A kernel: dtypes and the choices of a schedule.
 struct GemmSpec {
   graph::DType a = graph::DType::kF32;            ///< elements of A in memory
@@ -49,6 +60,7 @@ struct GemmSpec {
   int column_tail = 0;      ///< another tile for at most so many vectors; 0: none
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
   int ahead = 0;            ///< lines of the next panel that a tile asks for in a step of k
+  GemmBlocks blocks = {};   ///< with tiles of fma or bf16 dots
 };
 
 /// Facts about a spec on a target.
@@ -56,7 +68,8 @@ class GemmLayout {
  public:
   GemmLayout(const GemmSpec& spec, const CpuTarget& target);
 
-  /// Elements of k in one unit, bytes of a unit, lanes of a vector of sums.
+  /// Elements of k in one unit (a block of four-bit weights is one), bytes of a unit, lanes of a
+  /// vector of sums.
   int group() const { return group_; }
   int unit_bytes() const { return unit_bytes_; }
   int sum_bytes() const { return graph::bits(spec_.accumulator) / 8; }
@@ -103,6 +116,9 @@ struct GemmProblem {
 
 /// A spec with matrix registers instead of dot instructions.
 GemmSpec with_matrix_registers(GemmSpec spec);
+/// The spec of a product with four-bit weights that are packed ahead.
+GemmSpec choose_blocks(const GemmProblem& problem, const GemmBlocks& blocks,
+                       const CpuTarget& target);
 /// A good spec without measuring.
 GemmSpec choose_gemm(const GemmProblem& problem, const CpuTarget& target);
 /// Specs worth measuring, the chosen one first.

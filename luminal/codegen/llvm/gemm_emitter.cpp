@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "luminal/codegen/llvm/gemm_amx.h"
+#include "luminal/codegen/llvm/gemm_blocks.h"
 #include "luminal/codegen/llvm/gemm_pack.h"
 #include "luminal/codegen/llvm/gemm_tile.h"
 #include "luminal/codegen/llvm/nest_plan.h"
@@ -108,6 +109,12 @@ class GemmEmitter : PanelEmitter {
       return;
     }
     const int vectors = layout_.vectors();
+    if (spec_.blocks.size > 0) {
+      full_ = emit_block_tile(builder_, spec_, spec_.mr, spec_.whole_rows);
+      if (spec_.row_tail > 0)
+        few_rows_ = emit_block_tile(builder_, spec_, spec_.row_tail, spec_.whole_rows);
+      return;
+    }
     full_ = GemmTile(builder_, spec_, spec_.mr, vectors, spec_.whole_rows).emit();
     if (spec_.row_tail > 0)
       few_rows_ = GemmTile(builder_, spec_, spec_.row_tail, vectors, spec_.whole_rows).emit();

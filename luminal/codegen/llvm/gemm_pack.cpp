@@ -22,6 +22,7 @@ Value* GemmPacker::units_of(const Panel& panel) {
 }
 
 void GemmPacker::pack(const Panel& panel) {
+  if (spec_.blocks.size > 0) return pack_blocks(panel);
   if (spec_.b_columns && product_.b.flat_k) return pack_columns(panel);
   const bool windows = !product_.b.flat_outer || !product_.b.flat_k;
   if (windows && spec_.mode == GemmMode::kFma) return pack_windows(panel);

@@ -35,6 +35,9 @@ class GemmPacker {
 
  private:
   void pack_rows(const Panel& panel);
+  void pack_blocks(const Panel& panel);
+  void pack_block(const Panel& panel, llvm::Value* unit, int vector);
+  llvm::Value* word_of_digits(const Panel& panel, llvm::Value* k, int vector);
   void pack_windows(const Panel& panel);
   void pack_window(const Panel& panel, llvm::Value* vector, bool one_run);
   void pack_columns(const Panel& panel);

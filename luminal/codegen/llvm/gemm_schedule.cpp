@@ -145,10 +145,16 @@ GemmLayout::GemmLayout(const GemmSpec& spec, const CpuTarget& target) : spec_(sp
   if (spec.mode == GemmMode::kDotI8 || spec.mode == GemmMode::kAmxI8) group_ = 4;
   unit_bytes_ = spec.mode == GemmMode::kFma ? graph::bits(spec.panel) / 8 : 4;
   lanes_ = target.lanes(graph::bits(spec.accumulator));
+  if (spec.blocks.size == 0) return;
+  group_ = spec.blocks.size;
+  unit_bytes_ = spec.blocks.size / 2;
+  for (const auto& each : {spec.blocks.scale, spec.blocks.offset})
+    if (each) unit_bytes_ += graph::bits(*each) / 8;
 }
 
 Expr GemmLayout::panel_bytes(const Expr& k) const {
-  const Expr units = ceil_div(ceil_div(k, group_), lanes_) * lanes_;
+  Expr units = ceil_div(k, group_);
+  if (spec_.blocks.size == 0) units = ceil_div(units, lanes_) * lanes_;
   return ceil_div(header_bytes() + units * row_bytes(), 64) * 64;
 }
 
@@ -169,13 +175,38 @@ GemmSpec with_matrix_registers(GemmSpec spec) {
 std::string to_string(const GemmSpec& spec) {
   constexpr std::string_view kModes[] = {"fma", "dot-bf16", "dot-i8", "amx-bf16", "amx-i8"};
   constexpr std::string_view kSources[] = {"prepacked", "packed", "in-place"};
-  return fmt::format(
+  const std::string text = fmt::format(
       "gemm {} x {}{} in {} {} b {} as {} tile {}x{} tails {}x{}{} unroll {} rows {} kc {} "
       "ahead {}",
       spec.a, spec.b, spec.b_columns ? "^T" : "", spec.accumulator,
       kModes[static_cast<int>(spec.mode)], kSources[static_cast<int>(spec.b_source)], spec.panel,
       spec.mr, spec.nr, spec.row_tail, spec.column_tail, spec.whole_rows ? " exactly" : "",
       spec.k_unroll, spec.row_block, spec.kc, spec.ahead);
+  if (spec.blocks.size == 0) return text;
+  const auto name = [](const std::optional<DType>& dtype) {
+    return dtype ? graph::name(*dtype) : "none";
+  };
+  return fmt::format("{} blocks of {} digits from {} scale {} offset {}", text, spec.blocks.size,
+                     -spec.blocks.zero, name(spec.blocks.scale), name(spec.blocks.offset));
+}
+
+GemmSpec choose_blocks(const GemmProblem& problem, const GemmBlocks& blocks,
+                       const CpuTarget& target) {
+  GemmSpec spec = base_spec(problem, target);
+  spec.blocks = blocks;
+  spec.mode = gemm_mode(problem.a, DType::kBF16, problem.accumulator, problem.exact_bf16, target);
+  spec.b_source = GemmB::kPrepacked;
+  spec.b_columns = false;
+  spec.nr = 2 * target.lanes(graph::bits(problem.accumulator));
+  // Sums of a block and of all blocks before, two vectors of digits, and what they come from.
+  const int64_t most = std::max(1, (target.vector_registers() - 6) / 4);
+  const int64_t tiles = (problem.m + most - 1) / most;
+  spec.mr = static_cast<int>(problem.m_known ? (problem.m + tiles - 1) / tiles : most);
+  spec.whole_rows = problem.m_known;
+  // Where rows are not known there may well be one.
+  spec.row_tail = problem.m_known ? static_cast<int>(problem.m % spec.mr) : spec.mr > 1 ? 1 : 0;
+  set_row_block(spec, problem);
+  return spec;
 }
 
 std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarget& target) {

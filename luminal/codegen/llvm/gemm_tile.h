@@ -51,6 +51,7 @@ class GemmTile {
   Carried multiply(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* a, llvm::Value* b, bool tail);
   /// All of k: from the sums at the beginning to those at the end.
   virtual Carried run_over_k(const Carried& initial);
+  llvm::Type* sum_vector();
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;
@@ -58,9 +59,9 @@ class GemmTile {
   GemmLayout layout_;
   int rows_;
   int vectors_;
+  llvm::SmallVector<llvm::Value*, 16> row_offsets_;  // of A, in bytes
 
  private:
-  llvm::Type* sum_vector();
   Carried initial_sums();
   llvm::Value* load_b(llvm::Value* pointer, int vector);
   llvm::Value* broadcast_a(llvm::Value* pointer, bool tail);
@@ -71,7 +72,6 @@ class GemmTile {
 
   bool whole_;
   llvm::Function* function_ = nullptr;
-  llvm::SmallVector<llvm::Value*, 16> row_offsets_;  // of A, in bytes
 };
 
 }  // namespace luminal::codegen

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Examples:
+  luminal run net.graph --dim seq=128 run a graph on random data
   luminal devices                     what this machine computes on
   luminal tuning list                 kernels that have been measured
   luminal tuning show softmax         what was tried for one of them
@@ -32,6 +33,7 @@ int run_command_line(std::vector<std::string> arguments, std::ostream& out, std:
   CLI::App app("luminal: a deep-learning compiler that searches", "luminal");
   app.require_subcommand(1);
   app.footer(kExamples);
+  add_run_command(app, out);
   add_tuning_command(app, out);
   add_cache_command(app, out);
   add_devices_command(app, out);

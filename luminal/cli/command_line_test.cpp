@@ -8,6 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "luminal/graph/npy.h"
+#include "luminal/graph/text.h"
+#include "luminal/luminal.h"
 #include "luminal/search/tuning_database.h"
 
 namespace luminal::cli {
@@ -137,10 +140,77 @@ TEST_F(TuningCommand, AFileThatIsNoDatabaseIsNamed) {
   EXPECT_FALSE(fs::exists(file("none.db")));
 }
 
+/// A folder with a small graph.
+class RunCommand : public testing::Test {
+ protected:
+  RunCommand()
+      : folder_(testing::TempDir() + "/luminal_run_" + std::to_string(::getpid()) + "_" +
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    Graph g;
+    const Tensor x = g.input("x", {g.dim("n"), 3});
+    const Executable exe = compile(g, {(x + x).named("doubled")});
+    std::ofstream(file("net.graph")) << graph::to_text(exe.ir());
+    exe.save(file("net.plan"));
+    graph::save_npy(file("x.npy"), Array::from<float>(f32, {1, 3}, std::vector<float>{1, 2, 3}));
+  }
+  ~RunCommand() override { fs::remove_all(folder_); }
+
+  std::string file(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string folder_;
+};
+
+TEST_F(RunCommand, RunsGraphsAndPlansOnFiles) {
+  for (const char* program : {"net.graph", "net.plan"}) {
+    const Said said = say({"run", file(program), "x=" + file("x.npy")});
+    EXPECT_EQ(said.code, kDone) << said.err;
+    EXPECT_TRUE(has(said.out, "doubled = "));
+    EXPECT_TRUE(has(said.out, "6"));
+  }
+  const Said written =
+      say({"run", file("net.graph"), "x=" + file("x.npy"), "--out", "doubled=" + file("y.npy")});
+  EXPECT_EQ(written.out, "");
+  EXPECT_EQ(graph::load_npy(file("y.npy")).at(2).as_double(), 6.0);
+}
+
+TEST_F(RunCommand, InputsWithoutDataGetTheSameRandomNumbersOnEveryDevice) {
+  const std::vector<std::string> line = {"run", file("net.graph"), "--dim", "n=2", "--seed", "7"};
+  std::vector<std::string> interpreted = line;
+  interpreted.insert(interpreted.end(), {"--device", "interpreter"});
+  const Said said = say(line);
+  EXPECT_EQ(said.code, kDone) << said.err;
+  EXPECT_EQ(said.out, say(interpreted).out);
+  EXPECT_TRUE(has(say({"run", file("net.graph"), "--describe"}).out, "input x: f32[n, 3]"));
+}
+
+TEST_F(RunCommand, WhatIsWrongIsNamed) {
+  const auto error_of = [&](std::vector<std::string> line) {
+    line.insert(line.begin(), "run");
+    const Said said = say(line);
+    EXPECT_EQ(said.code, kFailed);
+    return said.err;
+  };
+  EXPECT_TRUE(has(error_of({file("none")}), "No such file"));
+  EXPECT_TRUE(has(error_of({file("net.graph")}), "--dim seq=128"));
+  EXPECT_TRUE(has(error_of({file("net.graph"), "--dim", "n=some"}), "got 'some'"));
+  EXPECT_TRUE(has(error_of({file("net.graph"), "y=" + file("x.npy"), "--dim", "n=1"}),
+                  "the program has no input 'y'"));
+  EXPECT_TRUE(has(error_of({file("net.graph"), "--dim", "n=1", "--out", "z=" + file("z.npy")}),
+                  "the program has no output 'z'"));
+  EXPECT_TRUE(has(error_of({file("net.plan"), "--device", "interpreter"}), "is a plan"));
+  std::ofstream(file("bad.graph")) << "what is this";
+  EXPECT_TRUE(has(error_of({file("bad.graph")}), "line 1"));
+  std::ofstream(file("cut.plan")) << "LUMPLAN\n";
+  EXPECT_TRUE(has(error_of({file("cut.plan")}), "cut short"));
+  EXPECT_EQ(say({"run", file("net.graph"), "--device", "moon"}).code, kBadUsage);
+}
+
 TEST(CommandLine, HelpIsGivenForEveryCommand) {
   EXPECT_TRUE(has(say({"--help"}).out, "Examples:"));
   EXPECT_EQ(say({"--help"}).code, kDone);
-  for (const char* command : {"tuning", "cache", "devices"}) {
+  for (const char* command : {"run", "tuning", "cache", "devices"}) {
     const Said said = say({command, "--help"});
     EXPECT_EQ(said.code, kDone);
     EXPECT_TRUE(has(said.out, command));

@@ -15,6 +15,8 @@ namespace luminal::cli {
 void add_tuning_command(CLI::App& app, std::ostream& out);
 /// `luminal cache list|size|clear`: compiled kernels on disk.
 void add_cache_command(CLI::App& app, std::ostream& out);
+/// `luminal run FILE`: runs a graph or a plan.
+void add_run_command(CLI::App& app, std::ostream& out);
 /// `luminal devices`: what this machine computes on.
 void add_devices_command(CLI::App& app, std::ostream& out);
 

@@ -4,11 +4,10 @@
 
 #include <cstdio>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "luminal/graph/array_text.h"
+#include "luminal/graph/file_run.h"
 #include "luminal/graph/npy.h"
 #include "luminal/plan/compiled_program.h"
 #include "luminal/plan/plan_file.h"
@@ -17,7 +16,7 @@
 namespace {
 
 using luminal::UserError;
-using luminal::graph::Array;
+using luminal::graph::FileRun;
 
 constexpr const char* kUsage =
     R"(usage: luminal-run PLAN [INPUT=FILE.npy | --dim NAME=NUMBER | --out OUTPUT=FILE.npy]...
@@ -26,70 +25,24 @@ Runs a plan that Executable::save() wrote. Results are printed, but for those th
 file. With nothing but the plan it says what inputs the plan takes and what outputs it gives.
 )";
 
-struct Request {
-  std::map<std::string, Array> inputs;
-  luminal::graph::DimValues dims;
-  std::map<std::string, std::string> files;  // of outputs
-};
-
-/// "name=value" in two.
-std::pair<std::string, std::string> split(const std::string& argument) {
-  const size_t equals = argument.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw UserError("luminal-run", "'{}' is not NAME=VALUE; --help says more", argument);
-  return {argument.substr(0, equals), argument.substr(equals + 1)};
-}
-
-Request read_arguments(const std::vector<std::string>& arguments) {
-  Request request;
+FileRun read_arguments(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kName = "luminal-run";
+  FileRun run;
   for (size_t k = 0; k < arguments.size(); ++k) {
-    const bool is_option = arguments[k] == "--dim" || arguments[k] == "--out";
+    const std::string& option = arguments[k];
+    const bool is_option = option == "--dim" || option == "--out";
     if (is_option && k + 1 == arguments.size())
-      throw UserError("luminal-run", "{} takes NAME=VALUE after it", arguments[k]);
-    const auto [name, value] = split(arguments[is_option ? k + 1 : k]);
-    if (arguments[k] == "--dim")
-      request.dims[name] = std::stoll(value);
-    else if (arguments[k] == "--out")
-      request.files[name] = value;
-    else
-      request.inputs.emplace(name, luminal::graph::load_npy(value));
-    k += is_option ? 1 : 0;
-  }
-  return request;
-}
-
-void describe(const luminal::graph::Graph& graph) {
-  for (const luminal::graph::Node& node : graph.nodes())
-    if (node.op == luminal::graph::Op::kInput)
-      fmt::print("input {}: {}\n", node.attribute<luminal::graph::InputAttribute>().name,
-                 to_string(node.type));
-  for (const luminal::graph::Output& output : graph.outputs())
-    fmt::print("output {}: {}{}\n", output.name, graph.node(output.edge.node).dtype(),
-               luminal::graph::to_string(output.edge.view.domain()));
-}
-
-void run(luminal::plan::CompiledProgram& program, Request request) {
-  luminal::graph::RunRequest run;
-  run.dims = request.dims;
-  for (auto& [name, value] : request.inputs) {
-    const auto node = program.graph().find_input(name);
-    if (!node) throw UserError("luminal-run", "the plan has no input '{}'", name);
-    value = value.cast(program.graph().node(*node).dtype());
-    run.inputs[name] = &value;
-  }
-  const std::vector<Array> results = program.run(run);
-  for (size_t k = 0; k < results.size(); ++k) {
-    const std::string& name = program.graph().outputs()[k].name;
-    const auto file = request.files.find(name);
-    if (file == request.files.end()) {
-      std::cout << name << " = " << results[k] << "\n";
-      continue;
+      throw UserError(kName, "{} takes NAME=VALUE after it", option);
+    if (option == "--dim") {
+      run.dims.insert(luminal::graph::parse_dim(kName, arguments[++k]));
+    } else if (option == "--out") {
+      run.outputs.insert(luminal::graph::split_setting(kName, arguments[++k]));
+    } else {
+      const auto [name, file] = luminal::graph::split_setting(kName, option);
+      run.inputs.emplace(name, luminal::graph::load_npy(file));
     }
-    luminal::graph::save_npy(file->second, results[k]);
-    request.files.erase(file);
   }
-  if (!request.files.empty())
-    throw UserError("luminal-run", "the plan has no output '{}'", request.files.begin()->first);
+  return run;
 }
 
 }  // namespace
@@ -103,10 +56,11 @@ int main(int argc, char** argv) {
   try {
     const auto program = luminal::plan::load_plan(luminal::plan::load_plan_file(arguments[0]));
     if (arguments.size() == 1) {
-      describe(program->graph());
+      luminal::graph::describe_interface(program->graph(), std::cout);
       return 0;
     }
-    run(*program, read_arguments({arguments.begin() + 1, arguments.end()}));
+    run_with_files(*program, read_arguments({arguments.begin() + 1, arguments.end()}),
+                   "luminal-run", std::cout);
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

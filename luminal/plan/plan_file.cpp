@@ -1,5 +1,7 @@
 #include "luminal/plan/plan_file.h"
 
+#include <fstream>
+
 #include "luminal/graph/byte_reader.h"
 #include "luminal/plan/plan_records.h"
 #include "luminal/runtime/cpu/arena.h"
@@ -150,6 +152,12 @@ Plan load_plan_file(const std::string& path, runtime::CpuFeatures available) {
   }();
   check_features(plan, available, path);
   return plan;
+}
+
+bool is_plan_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(kMagic.size(), '\0');
+  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kMagic;
 }
 
 }  // namespace luminal::plan

@@ -23,4 +23,7 @@ void save_plan(const Plan& plan, const std::string& path);
 Plan load_plan_file(const std::string& path,
                     runtime::CpuFeatures available = runtime::host_cpu().features);
 
+/// Whether a file begins as plans do. False for files that cannot be read.
+bool is_plan_file(const std::string& path);
+
 }  // namespace luminal::plan

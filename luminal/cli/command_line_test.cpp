@@ -10,8 +10,10 @@
 
 #include "luminal/graph/npy.h"
 #include "luminal/graph/text.h"
-#include "luminal/luminal.h"
 #include "luminal/search/tuning_database.h"
+#include "luminal/tensor/arithmetic.h"
+#include "luminal/tensor/executable.h"
+#include "luminal/tensor/graph.h"
 
 namespace luminal::cli {
 namespace {

@@ -10,16 +10,16 @@ int main() {
   Graph g;
   Dim rows = g.dim("rows", 1, 1000), width = g.dim("width", 1, 1000);
   Tensor x = g.input("x", {rows, width});
-  Tensor y = custom_kernel("blur", R"(
-        float sum = 0;
-        int count = 0;
-        for (int d = 0; d < 3; d++) {
-          long k = j + d - 1;
-          if (k >= 0 && k < width) { sum += x[i][k]; count += 1; }
-        }
-        out[i][j] = sum / count;
-      )",
-                           {{"x", x * 2.0}}, {f32, {rows, width}});
+  const char* blur = R"(
+    float sum = 0;
+    int count = 0;
+    for (int d = 0; d < 3; d++) {
+      long k = j + d - 1;
+      if (k >= 0 && k < width) { sum += x[i][k]; count += 1; }
+    }
+    out[i][j] = sum / count;
+  )";
+  Tensor y = custom_kernel("blur", blur, {{"x", x * 2.0}}, {f32, {rows, width}});
 
   Executable exe = compile(g, {y});
   exe.set(x, {{1, 2, 6}, {0, 3, 0}});

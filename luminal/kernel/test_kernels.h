@@ -116,6 +116,20 @@ inline int check_cut(Arena& arena, const Sample& sample, const Program& program,
   return kernels;
 }
 
+/// Checks the smallest cut of a sample, and so many random ones.
+inline void check_cuts(const Sample& sample, const RunKernel& run, const Closeness& closeness,
+                       int random_cuts = 0) {
+  const GraphProgram program(sample.graph);
+  const auto order = *topological_order(program);
+  const Tensors oracle = oracle_values(sample, program, order);
+  std::mt19937_64 random(11);
+  for (int i = 0; i <= random_cuts && !::testing::Test::HasFailure(); ++i) {
+    Arena arena;
+    const Cut cut = i == 0 ? smallest_cut(program, order) : random_cut(program, order, random, 0.3);
+    check_cut(arena, sample, program, order, cut, oracle, run, closeness);
+  }
+}
+
 /// The reference run of a kernel.
 inline void run_by_body(Arena& arena, const Kernel& kernel, const graph::DimValues& dims,
                         Tensors& tensors) {
@@ -131,6 +145,17 @@ inline RunKernel run_by_nest(const NestOptions& options) {
     verify(arena, nest);
     run_nest(arena, nest, dims, tensors);
   };
+}
+
+/// Floats between -bound and bound, integers from 0 to 4.
+inline Array random_array(DType dtype, const graph::Extents& extents, uint64_t seed, double bound) {
+  Array array(dtype, extents);
+  std::mt19937_64 random(seed);
+  for (int64_t i = 0; i < array.size(); ++i)
+    store(array, i,
+          {std::uniform_real_distribution<>(-bound, bound)(random),
+           static_cast<int64_t>(random() % 5)});
+  return array;
 }
 
 /// A random graph with random data.

@@ -75,20 +75,6 @@ void expect_kernels_as_derived(Planned& planned) {
   }
 }
 
-const networks::Sizes kLarge{.tokens = 128,
-                             .heads = 4,
-                             .kv_heads = 2,
-                             .d = 32,
-                             .hidden = 512,
-                             .vocabulary = 1000,
-                             .cache = 512};
-
-networks::Sizes decoding() {
-  networks::Sizes sizes = kLarge;
-  sizes.tokens = 1;
-  return sizes;
-}
-
 TEST(ExpandedPlan, ComputesWhatTheOracleComputesByTheKernelsOfTheWholeGraph) {
   const std::vector<std::pair<std::string, IR>> cases{
       {"gpt", networks::gpt(4)},
@@ -119,14 +105,15 @@ TEST(ExpandedPlan, EveryLayerCostsWhatASearchOfTheWholeGraphFinds) {
     // What the first layer reads is stored, which a search of the whole may do without.
     EXPECT_LE(more, direct_more * 1.02);
   };
-  check(networks::gpt, kLarge);
-  check(networks::llama, decoding());
+  check(networks::gpt, networks::large());
+  check(networks::llama, networks::decoding());
 }
 
 TEST(ExpandedPlan, MoreLayersAreNoMoreWork) {
   for (const bool decode : {false, true}) {
     const auto network = [&](int layers) {
-      return decode ? networks::llama(layers, decoding()) : networks::gpt(layers, kLarge);
+      return decode ? networks::llama(layers, networks::decoding())
+                    : networks::gpt(layers, networks::large());
     };
     const Planned few(network(4)), many(network(40));
     EXPECT_EQ(few.plan.estimated, many.plan.estimated);
@@ -141,7 +128,7 @@ TEST(ExpandedPlan, MoreLayersAreNoMoreWork) {
 }
 
 TEST(ExpandedPlan, LaunchesOfOneLayerStayTogether) {
-  const Planned planned(networks::llama(6, decoding()));
+  const Planned planned(networks::llama(6, networks::decoding()));
   std::set<size_t> seen;
   for (const std::vector<size_t>& launch : planned.plan.launches)
     for (size_t kernel : launch) EXPECT_TRUE(seen.insert(kernel).second);

@@ -28,6 +28,24 @@ struct Sizes {
   int64_t width() const { return heads * d; }
 };
 
+/// Sizes at which fusion is worth something.
+inline Sizes large() {
+  return {.tokens = 128,
+          .heads = 4,
+          .kv_heads = 2,
+          .d = 32,
+          .hidden = 512,
+          .vocabulary = 1000,
+          .cache = 512};
+}
+
+/// The same, one token at a time.
+inline Sizes decoding() {
+  Sizes sizes = large();
+  sizes.tokens = 1;
+  return sizes;
+}
+
 /// Inputs of one layer, named after it.
 struct Layer {
   const Graph& g;

@@ -15,26 +15,18 @@ namespace {
 
 using networks::IR;
 
-const networks::Sizes kLarge{.tokens = 128,
-                             .heads = 4,
-                             .kv_heads = 2,
-                             .d = 32,
-                             .hidden = 512,
-                             .vocabulary = 1000,
-                             .cache = 512};
-
-networks::Sizes decoding() {
-  networks::Sizes sizes = kLarge;
-  sizes.tokens = 1;
-  return sizes;
-}
-
 std::vector<IR> all_networks() {
-  return {
-      networks::gpt(1, kLarge),   networks::gpt(3, kLarge),       networks::llama(1, decoding()),
-      networks::llama(3, kLarge), networks::llama(3, decoding()), networks::alternating(6),
-      networks::mixture(3, 2),    networks::resnet({3, 3}),       networks::lstm(8),
-      networks::mlp(12),          networks::elementwise_chain(10)};
+  return {networks::gpt(1, networks::large()),
+          networks::gpt(3, networks::large()),
+          networks::llama(1, networks::decoding()),
+          networks::llama(3, networks::large()),
+          networks::llama(3, networks::decoding()),
+          networks::alternating(6),
+          networks::mixture(3, 2),
+          networks::resnet({3, 3}),
+          networks::lstm(8),
+          networks::mlp(12),
+          networks::elementwise_chain(10)};
 }
 
 void expect_right(const IR& graph, const Options& options, uint64_t seed) {
@@ -68,7 +60,7 @@ TEST(PlansWithRules, AreNeverEstimatedWorseThanWithout) {
 }
 
 TEST(PlansWithRules, AreTheSameEveryTime) {
-  for (const IR& graph : {networks::llama(3, decoding()), networks::mixture(3, 2)})
+  for (const IR& graph : {networks::llama(3, networks::decoding()), networks::mixture(3, 2)})
     EXPECT_EQ(to_string(build_plan(graph)), to_string(build_plan(graph)));
 }
 

@@ -64,28 +64,11 @@ kernel::test::RunKernel by_code(const CpuTarget& target, const kernel::NestOptio
 /// Runs a sample with the smallest cut, and with random ones, through compiled kernels.
 void check(const Sample& sample, const CpuTarget& target, const kernel::NestOptions& nest_options,
            const NestKernelOptions& options, const Closeness& closeness, int random_cuts = 0) {
-  const kernel::GraphProgram program(sample.graph);
-  const auto order = *kernel::topological_order(program);
-  const Tensors oracle = kernel::test::oracle_values(sample, program, order);
-  std::mt19937_64 random(11);
-  for (int i = 0; i <= random_cuts; ++i) {
-    kernel::Arena arena;
-    const kernel::Cut cut = i == 0 ? kernel::smallest_cut(program, order)
-                                   : kernel::test::random_cut(program, order, random, 0.3);
-    kernel::test::check_cut(arena, sample, program, order, cut, oracle,
-                            by_code(target, nest_options, options), closeness);
-    if (testing::Test::HasFailure()) return;
-  }
+  kernel::test::check_cuts(sample, by_code(target, nest_options, options), closeness, random_cuts);
 }
 
 Array random_array(DType dtype, const graph::Extents& extents, uint64_t seed) {
-  Array array(dtype, extents);
-  std::mt19937_64 random(seed);
-  for (int64_t i = 0; i < array.size(); ++i)
-    kernel::store(
-        array, i,
-        {std::uniform_real_distribution<>(-3, 3)(random), static_cast<int64_t>(random() % 5)});
-  return array;
+  return kernel::test::random_array(dtype, extents, seed, 3);
 }
 
 /// softmax(x) * w along the last axis, and its rows' means, in primitives.

@@ -41,29 +41,12 @@ struct Runner {
 
 /// Runs a sample with the smallest cut and with random ones; gives the number of launches.
 int check(const Sample& sample, Runner runner, const Closeness& closeness, int random_cuts = 0) {
-  const kernel::GraphProgram program(sample.graph);
-  const auto order = *kernel::topological_order(program);
-  const Tensors oracle = kernel::test::oracle_values(sample, program, order);
-  std::mt19937_64 random(11);
-  for (int i = 0; i <= random_cuts; ++i) {
-    kernel::Arena arena;
-    const kernel::Cut cut = i == 0 ? kernel::smallest_cut(program, order)
-                                   : kernel::test::random_cut(program, order, random, 0.3);
-    kernel::test::check_cut(arena, sample, program, order, cut, oracle, std::ref(runner),
-                            closeness);
-    if (testing::Test::HasFailure()) break;
-  }
+  kernel::test::check_cuts(sample, std::ref(runner), closeness, random_cuts);
   return runner.launches;
 }
 
 Array filled(DType dtype, const graph::Extents& extents, uint64_t seed) {
-  Array array(dtype, extents);
-  std::mt19937_64 random(seed);
-  for (int64_t i = 0; i < array.size(); ++i)
-    kernel::store(
-        array, i,
-        {std::uniform_real_distribution<>(-1, 1)(random), static_cast<int64_t>(random() % 5)});
-  return array;
+  return kernel::test::random_array(dtype, extents, seed, 1);
 }
 
 std::vector<CpuTarget> targets() {

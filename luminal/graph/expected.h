@@ -30,6 +30,9 @@ struct Expected {
   /// A product of many factors may leave the range of the dtype on the way and not in f64: zeros
   /// and infinities of the program are not judged.
   bool has_product = false;
+  /// Parts of a sum may be infinities of both signs where the sum is one: a NaN is not judged
+  /// there.
+  bool has_sum = false;
 };
 
 /// How many times the distance between the oracle's runs an element may be away.

@@ -125,6 +125,20 @@ TEST(Expected, ProductsMayLeaveTheRangeOnTheWay) {
   EXPECT_FALSE(result(2.0).passed());
 }
 
+TEST(Expected, PartsOfASumThatOverflowsMayCancelToNaN) {
+  Graph graph;
+  const NodeId x = graph.add_input("x", DType::kF32, {4});
+  graph.add_output("y", graph.whole(graph.add(Op::kSum, {graph.whole(x)}, ReduceAttribute{1})));
+  const auto compared = [&](const std::vector<double>& terms, double value) {
+    const Expected expected = expected_of(graph, {{"x", floats(DType::kF32, terms)}})[0];
+    return compare(Array::from<double>(DType::kF32, {}, std::vector{value}), expected);
+  };
+  EXPECT_TRUE(compared({3e38, 3e38, 3e38, -3e38}, NAN).passed());
+  EXPECT_EQ(compared({3e38, 3e38, 3e38, -3e38}, NAN).undecided, 1);
+  EXPECT_FALSE(compared({3e38, 3e38, 3e38, -3e38}, 1.0).passed());
+  EXPECT_FALSE(compared({1, 2, 3, 4}, NAN).passed());
+}
+
 TEST(Expected, OtherTypesAndShapesAreWrongAndEmptyArraysRight) {
   const Graph graph = unary(Op::kExp, DType::kF32, 2);
   const Expected expected = expected_of(graph, {{"x", floats(DType::kF32, {1, 2})}})[0];

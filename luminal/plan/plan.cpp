@@ -37,7 +37,10 @@ std::string to_string(const Plan& plan) {
   std::string text = fmt::format(
       "{} steps{}, {} of them launches of {} kernels; {} slots of memory\n", plan.steps.size(),
       made_for_text(plan), launches, plan.kernels.size(), plan.slots);
+  if (!plan.prepare.empty())
+    text += fmt::format(" {} of weights and constants, run once:\n", plan.prepare.size());
   for (const PlanStep& step : plan.prepare) text += line_of(step);
+  if (!plan.prepare.empty()) text += " in every run:\n";
   for (const PlanStep& step : plan.steps) {
     text += line_of(step);
     if (!step.text.empty()) text += step.text;

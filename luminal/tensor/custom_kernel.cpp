@@ -18,6 +18,9 @@ void check_inputs(const std::string& name, const KernelInputs& inputs) {
   for (const auto& [each, tensor] : inputs) {
     if (!names.insert(each).second || each == kernel_source::kResult)
       throw UserError(name, "the name '{}' of an input is taken", each);
+    if (kernel_source::is_reserved(each))
+      throw UserError(name, "an input cannot be called '{}', which is a word of the language",
+                      each);
     tensors.push_back(tensor);
   }
   build::check_same_graph(name, tensors);

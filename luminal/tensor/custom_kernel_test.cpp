@@ -250,7 +250,13 @@ TEST(CustomKernel, ErrorsSayWhereAndWhatToDo) {
              return t;
            }() +
            ";",
-       "this is nested too deeply"}};
+       "more than 1000 operators follow each other here; write several statements"},
+      {"const float a = 1; out[i][j] = a;", "there is no 'const' here; leave it out"},
+      {"unsigned a = 1; out[i][j] = a;", "there is no 'unsigned' here; write int or long"},
+      {"while (1) out[i][j] = 1;", "there is no 'while' here; write for (int k = 0"},
+      {"out[i][j] = 1; return;", "there is no 'return' here; assign to out[...] instead"},
+      {"out[i][j] = 0x10;", "'0x' is no number; numbers are decimal"},
+      {"out[i][j] = x[(i - 1) % 2][j];", "this position of 'x' follows from positions alone"}};
   for (const auto& [source, message] : cases) {
     const std::string error = error_of(source);
     EXPECT_NE(error.find(message), std::string::npos) << source.substr(0, 80) << "\n" << error;
@@ -258,6 +264,19 @@ TEST(CustomKernel, ErrorsSayWhereAndWhatToDo) {
   }
   EXPECT_EQ(error_of("float s = 0;\n  out[i][j] = y;"), "test: line 2, column 15: there is no 'y'");
   EXPECT_EQ(error_of("out[i] = 1;", {f32, {2, 3}}).find("test: line 1, column 1: "), 0U);
+}
+
+TEST(CustomKernel, LongSumsAreNoDeepNesting) {
+  std::string source = "out[i][j] = x[i][j]";
+  for (int k = 0; k < 300; ++k) source += " + 1";
+  EXPECT_EQ(error_of(source + ";"), "");
+}
+
+TEST(CustomKernel, InputsAreNotCalledLikeWordsOfTheLanguage) {
+  Graph g;
+  const Tensor x = g.input("x", {2});
+  for (const char* name : {"for", "float", "while"})
+    EXPECT_THROW(custom_kernel("test", "out[i] = 1;", {{name, x}}, {f32, {2}}), UserError) << name;
 }
 
 TEST(CustomKernel, WhateverTheSourceIsThereIsAResultOrAnError) {

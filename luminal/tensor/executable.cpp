@@ -63,11 +63,25 @@ std::string trace_line(const graph::StepReport& step) {
                      step.name, step.dtype, fmt::join(step.extents, ", "));
 }
 
+/// Names that the graph does not have are mistakes, which would otherwise go unnoticed.
+void check_names(const graph::Graph& graph, const compiler::Options& options) {
+  if (options.threads < 0)
+    throw UserError("compile", "threads must be at least 0 (all of them), got {}", options.threads);
+  for (const std::string& weight : options.weights)
+    if (!graph.find_input(weight))
+      throw UserError("compile", "weights name '{}', which is no input of the graph", weight);
+  for (const auto& [name, value] : options.dims)
+    if (!graph.dims().contains(name))
+      throw UserError("compile",
+                      "a value is expected of the dim '{}', which the graph does not have", name);
+}
+
 }  // namespace
 
 Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
                        const CompileOptions& options)
     : state_(graph.state()) {
+  check_names(state_->graph, options.compiler);
   std::vector<graph::Edge> wanted;
   auto want = [&](const graph::Edge& edge) {
     if (std::find(wanted.begin(), wanted.end(), edge) == wanted.end()) wanted.push_back(edge);

@@ -519,5 +519,24 @@ TEST(Executable, ReadingOutsideIsAnErrorForEveryExtent) {
   EXPECT_EQ(second.get<float>(y), (Floats{5, 6}));
 }
 
+TEST(Executable, OptionsThatNameWhatIsNotThereAreMistakes) {
+  Graph g;
+  const Tensor x = g.input("x", {g.dim("n"), 3});
+  const auto message = [&](const compiler::Options& options) {
+    try {
+      compile(g, {x + x}, {.compiler = options});
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message({.threads = -1}), "compile: threads must be at least 0 (all of them), got -1");
+  EXPECT_EQ(message({.weights = {"w"}}),
+            "compile: weights name 'w', which is no input of the graph");
+  EXPECT_EQ(message({.dims = {{"m", 4}}}),
+            "compile: a value is expected of the dim 'm', which the graph does not have");
+  EXPECT_EQ(message({.threads = 1, .dims = {{"n", 4}}, .weights = {"x"}}), "");
+}
+
 }  // namespace
 }  // namespace luminal

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "luminal/graph/query.h"
 #include "luminal/support/error.h"
 #include "luminal/support/text.h"
 #include "luminal/tensor/build.h"
@@ -442,6 +443,11 @@ class Lowering {
       if (value.kind != Kind::kData || !graph::is_integer(value.data.dtype()))
         fail(child.position, "a position is an integer; write (long) before it");
       if (positions) fail(child.position, "only one position of an access may be data");
+      if (!depends_on_inputs(value.data))
+        fail(child.position,
+             "this position of '{}' follows from positions alone but is not proved to be in 0 to "
+             "{}: % and / of what may be negative are not followed; add a multiple first",
+             expression.text, symbolic::to_string(input.shape()[k] - 1));
       positions = value.data;
       rank = std::max(rank, static_cast<size_t>(value.data.rank()));
       gathered = k;
@@ -459,6 +465,13 @@ class Lowering {
       return KernelValue::of(
           build::apply(graph::Op::kGather, {arithmetic_.expanded(*positions, rank), seen}));
     });
+  }
+
+  bool depends_on_inputs(const Tensor& data) const {
+    for (const graph::NodeId id : graph::upstream(state_->graph, std::span(&data.edge().node, 1)))
+      for (const auto& [unused, input] : inputs_)
+        if (input.edge().node == id) return true;
+    return false;
   }
 
   void check_range(const Expression& at, const std::string& input, const Dim& index,

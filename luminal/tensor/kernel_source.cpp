@@ -11,8 +11,42 @@
 namespace luminal::kernel_source {
 namespace {
 
-/// Deeper trees would overflow the stack of those who walk over them.
-constexpr int kDeepest = 200;
+/// Deeper texts and trees would overflow the stack of those who walk over them.
+constexpr int kDeepestText = 200;
+constexpr int kDeepestTree = 1000;
+
+/// Words of C that mean nothing here, each with what to write instead.
+std::optional<std::string_view> remedy_for(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kRemedies[] = {
+      {"const", "leave it out: a variable that is never assigned again is constant"},
+      {"static", "leave it out"},
+      {"unsigned", "write int or long; data keeps the dtype of its input"},
+      {"signed", "write int or long"},
+      {"short", "write int"},
+      {"char", "write int"},
+      {"size_t", "write long"},
+      {"int8_t", "write int"},
+      {"int16_t", "write int"},
+      {"int32_t", "write int"},
+      {"int64_t", "write long"},
+      {"uint8_t", "write int"},
+      {"uint16_t", "write int"},
+      {"uint32_t", "write long"},
+      {"uint64_t", "write long"},
+      {"void", "a kernel is statements, without a function around them"},
+      {"while", "write for (int k = 0; k < N; k++) and an if inside"},
+      {"do", "write for (int k = 0; k < N; k++) and an if inside"},
+      {"break", "put an if around what should not run any more"},
+      {"continue", "put an if around what should not run"},
+      {"return", "assign to out[...] instead"},
+      {"switch", "write ifs, or choices as in a ? b : c"},
+      {"goto", "write fors and ifs"},
+      {"struct", "write one variable for each member"},
+  };
+  for (const auto& [name, remedy] : kRemedies)
+    if (name == word) return remedy;
+  return std::nullopt;
+}
 
 struct Token {
   enum class Kind : uint8_t { kName, kInteger, kNumber, kSign, kEnd };
@@ -117,7 +151,9 @@ class Lexer {
     if (fraction && text.back() == '.') text += '0';
     if (text.front() == '.') text = "0" + text;
     if (fraction && (peek() == 'f' || peek() == 'F')) take(token);
-    if (is_word()) fail(token.position, fmt::format("'{}{}' is no number", token.text, peek()));
+    if (is_word())
+      fail(token.position, fmt::format("'{}{}' is no number; numbers are decimal, as in 16 or 2.5f",
+                                       token.text, peek()));
     token.kind = fraction ? Token::Kind::kNumber : Token::Kind::kInteger;
     const auto real = support::parse_double(text);
     const auto integer = support::parse_int64(text);
@@ -200,7 +236,9 @@ class Parser {
   class Level {
    public:
     explicit Level(Parser& parser) : depth_(parser.depth_) {
-      if (++depth_ > kDeepest) fail(parser.token().position, "this is nested too deeply");
+      if (++depth_ > kDeepestText)
+        fail(parser.token().position,
+             "this is nested too deeply; give the inner parts names with statements of their own");
     }
     ~Level() { --depth_; }
     Level(const Level&) = delete;
@@ -245,6 +283,8 @@ class Parser {
     if (accept(";")) return;
     Statement result;
     result.position = token().position;
+    if (const auto remedy = remedy_for(token().text))
+      fail(token().position, fmt::format("there is no '{}' here; {}", token().text, *remedy));
     if (is("{")) {
       result.kind = Statement::Kind::kBlock;
       block(result.body);
@@ -366,7 +406,10 @@ class Parser {
   /// A chain of operators is as deep as it is long, so levels of the text do not tell.
   static void adopt(Expression& parent, ExpressionPtr child) {
     parent.depth = std::max(parent.depth, child->depth + 1);
-    if (parent.depth > kDeepest) fail(parent.position, "this is nested too deeply");
+    if (parent.depth > kDeepestTree)
+      fail(parent.position,
+           fmt::format("more than {} operators follow each other here; write several statements",
+                       kDeepestTree));
     parent.children.push_back(std::move(child));
   }
 
@@ -456,5 +499,9 @@ class Parser {
 }  // namespace
 
 std::vector<Statement> parse(std::string_view source) { return Parser(Lexer(source).run()).run(); }
+
+bool is_reserved(std::string_view name) {
+  return name == "for" || name == "if" || name == "else" || type_of(name) || remedy_for(name);
+}
 
 }  // namespace luminal::kernel_source

@@ -77,4 +77,7 @@ struct Statement {
 /// Reads a program; throws SourceError.
 std::vector<Statement> parse(std::string_view source);
 
+/// Whether a word means something to the language, or to C, so that nothing may be called so.
+bool is_reserved(std::string_view name);
+
 }  // namespace luminal::kernel_source

@@ -27,7 +27,9 @@ HostMemory::HostMemory(int64_t bytes) : size_(bytes) {
   void* mapping =
       mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    throw DeviceError("mmap", errno, "no {} bytes of memory: {}", bytes, std::strerror(errno));
+    throw DeviceError("mmap", errno,
+                      "there are no {} bytes of memory for arrays; smaller dims need less: {}",
+                      bytes, std::strerror(errno));
   mapping_ = mapping;
   auto address = reinterpret_cast<uintptr_t>(mapping);
   if (huge) {

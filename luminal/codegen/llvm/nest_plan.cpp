@@ -49,6 +49,9 @@ bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> valu
   });
 }
 
+/// Steps of a reduction that is written out within a vector of outputs.
+constexpr int64_t kShortWindow = 16;
+
 }  // namespace
 
 bool NestPlan::is_costly(const Statement& loop) const {
@@ -298,6 +301,10 @@ bool NestPlan::is_interchanged(const Statement& loop) const {
     if (statement.kind != StatementKind::kLoop) continue;
     ++loops;
     if (statement.online || has_inner_loops(statement)) return false;
+    // Windows are short: their sums stay in registers.
+    Expr steps = 1;
+    for (const Expr& axis : statement.axes) steps = steps * axis.axis_extent();
+    if (provably_ge(kShortWindow, steps)) return false;
   }
   return loops == 1 && &loop == parallel_loop();
 }
@@ -313,9 +320,6 @@ int NestPlan::contiguous_loads_in(const Statement& loop, const Expr& axis) const
 bool NestPlan::has_short_strides(const Statement& loop, const Expr& axis) const {
   if (!target_.has(runtime::CpuFeature::kAvx512bw) || !target_.has(runtime::CpuFeature::kAvx512vl))
     return false;
-  // Masks have to be taken apart too, which takes longer than it saves.
-  const auto extent = axis.axis_extent().constant_value();
-  if (extent && *extent < 2 * int64_t{lanes_}) return false;
   std::vector<BodyId> values;
   values_in(loop.body, values);
   bool found = false;

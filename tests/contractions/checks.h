@@ -20,8 +20,10 @@ struct Way {
   bool constants = false;  ///< all inputs count as weights
   bool must_match = true;  ///< a kernel that is no contraction fails the test
   bool windows = false;    ///< as a convolution
+  bool squares = false;    ///< as one of 3x3 windows by fewer products
   int threads = 2;
-  bool* streamed = nullptr;  ///< set if few rows were streamed
+  bool* streamed = nullptr;     ///< set if few rows were streamed
+  int* with_squares = nullptr;  ///< counts the kernels with fewer products
   ContractionKernelOptions more = {.always = true};
 };
 
@@ -78,13 +80,16 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     options.threads = way.threads;
     if (way.constants) options.constants = inputs_of(sample.graph);
     std::optional<CpuKernel> code =
-        way.windows ? convolution_kernel(arena, kernel, way.target, options, {.always = true})
+        way.windows ? convolution_kernel(arena, kernel, way.target, options,
+                                         {.always = true, .squares = way.squares})
                     : contraction_kernel(arena, kernel, way.target, options, way.more);
     if (way.must_match) {
       ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);
     }
     if (!code) code = cpu_kernel(arena, kernel, way.target, options);
     if (way.streamed != nullptr) *way.streamed |= code->schedule.starts_with("gemv");
+    if (way.with_squares != nullptr)
+      *way.with_squares += code->schedule.find("squares") != std::string::npos ? 1 : 0;
     SCOPED_TRACE(way.target.name + ": " + code->schedule);
     LoadedCpuKernel loaded(*code, way.target, dims, 1);
     kernel::Tensors results = kernel::empty_results(arena, kernel, dims);

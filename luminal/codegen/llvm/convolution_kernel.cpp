@@ -6,6 +6,7 @@
 #include "luminal/codegen/llvm/convolution_emitter.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
+#include "luminal/codegen/llvm/winograd_kernel.h"
 #include "luminal/kernel/canonical.h"
 #include "luminal/kernel/contraction.h"
 
@@ -48,6 +49,9 @@ class ConvolutionBuilder {
   std::optional<CpuKernel> build() {
     std::optional<ConvolutionPlan> plan = plan_convolution(arena_, kernel_, options_);
     if (!plan) return std::nullopt;
+    if (more_.squares || !more_.always)
+      if (auto squares = winograd_kernel(arena_, kernel_, *plan, target_, options_, more_.squares))
+        return squares;
     code_->plan = std::move(*plan);
     if (!more_.always && !is_worth_it()) return std::nullopt;
     choose_tile();

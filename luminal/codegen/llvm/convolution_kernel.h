@@ -11,7 +11,8 @@ namespace luminal::codegen {
 
 /// For tests.
 struct ConvolutionKernelOptions {
-  bool always = false;  ///< even where another way is thought to be better
+  bool always = false;   ///< from an image that is laid out, even where another way is better
+  bool squares = false;  ///< by winograd_kernel.h wherever that is possible
 };
 
 /// The launches of a kernel, if it is a convolution and this way is good for it.

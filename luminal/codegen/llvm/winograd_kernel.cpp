@@ -1,0 +1,244 @@
+#include "luminal/codegen/llvm/winograd_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "luminal/codegen/llvm/launch_list.h"
+#include "luminal/codegen/llvm/nest_plan.h"
+#include "luminal/codegen/llvm/winograd_emitter.h"
+#include "luminal/kernel/canonical.h"
+
+namespace luminal::codegen {
+namespace {
+
+using graph::DType;
+using graph::Op;
+using kernel::BodyId;
+using kernel::NodeId;
+using symbolic::Expr;
+
+constexpr int64_t kWindow = 3;
+/// Ids of the places of a filter: above those of images.
+constexpr int64_t kFirstPlaceAxis = 900;
+/// What transforming a vector of windows and of sums takes, in products of vectors, and bytes of
+/// the filter that are read meanwhile.
+constexpr int64_t kTransformCost = 60;
+constexpr int64_t kFilterBytes = 16;
+/// Transformed windows of one item: they stay in the second cache.
+constexpr int64_t kMostSquareBytes = int64_t{512} << 10;
+constexpr int64_t kMostSquares = 256;
+/// By what part of the time of all products it must be faster.
+constexpr double kGain = 0.85;
+
+int64_t ceil_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+class WinogradBuilder {
+ public:
+  WinogradBuilder(kernel::Arena& arena, const kernel::Kernel& kernel, const ConvolutionPlan& plan,
+                  const CpuTarget& target, const CpuKernelOptions& options)
+      : arena_(arena),
+        kernel_(kernel),
+        target_(target),
+        options_(options),
+        list_(arena, target, options),
+        code_(std::make_shared<WinogradCode>()) {
+    code_->plan = plan;
+  }
+
+  std::optional<CpuKernel> build(bool always) {
+    if (!is_possible()) return std::nullopt;
+    choose_tile();
+    const double cost = choose_blocks();
+    if (!always &&
+        (!is_constant(arena_, product().a.value, options_) || cost > kGain * all_products()))
+      return std::nullopt;
+    store_filter();
+    add_launch();
+    return std::move(list_.kernel());
+  }
+
+ private:
+  const ConvolutionPlan& plan() const { return code_->plan; }
+  const Product& product() const { return plan().base.products[0]; }
+
+  static bool has_window(const ImageAxis& axis) {
+    return axis.has_window() && axis.stride == 1 && axis.dilation == 1 && axis.steps() == kWindow;
+  }
+
+  bool is_possible() {
+    const Product& each = product();
+    if (!options_.reassociate || options_.round_each || !target_.has_fma()) return false;
+    if (each.a.dtype != DType::kF32 || each.b.dtype != DType::kF32 || each.dtype != DType::kF32)
+      return false;
+    if (!plan().planes.empty() || !has_window(plan().y) || !has_window(plan().x)) return false;
+    const kernel::AxisSet& free = arena_[each.a.value].free;
+    const bool grouped =
+        std::any_of(plan().outer.begin(), plan().outer.end(),
+                    [&](const Expr& axis) { return kernel::contains(free, axis); });
+    const AxisGroup& m = plan().base.m;
+    if (grouped || !m.flat.is_axis() || !(each.a.flat_outer || m.axes.size() < 2)) return false;
+    for (const Expr& axis : each.k.axes)
+      if (axis != plan().y.window && axis != plan().x.window) code_->channels.push_back(axis);
+    code_->image = plan().value;
+    return true;
+  }
+
+  void choose_tile() {
+    GemmProblem problem;
+    problem.m = code_->filter_rows();
+    problem.n = kMostSquares;
+    problem.n_known = false;
+    problem.k = code_->channel_count();
+    problem.b_readable = true;
+    GemmSpec& spec = code_->spec;
+    spec = choose_gemm(problem, target_);
+    spec.b_source = GemmB::kInPlace;
+    spec.k_unroll = 1;
+    spec.row_block = spec.kc = spec.ahead = 0;
+    spec.mode = GemmMode::kFma;
+    spec.row_tail = static_cast<int>(code_->filter_rows() % spec.mr);
+    code_->lanes = GemmLayout(spec, target_).lanes();
+  }
+
+  int64_t typical_planes() const {
+    int64_t planes = 1;
+    for (const Expr& axis : plan().outer)
+      planes *= std::max<int64_t>(1, typical_extent(axis.axis_extent(), options_));
+    return planes;
+  }
+
+  /// Vectors of products that all steps of all windows would take, in threads that share evenly.
+  double all_products() const {
+    const auto pixels = static_cast<double>(typical_planes() * plan().height * plan().width);
+    return pixels * static_cast<double>(kWindow * kWindow * code_->channel_count()) *
+           static_cast<double>(code_->filter_rows()) /
+           (code_->lanes * std::max(1, options_.threads));
+  }
+
+  /// The time of the longest thread, in the same unit.
+  double cost(int64_t all_rows) const {
+    const int64_t items = ceil_ratio(all_rows, code_->rows) * code_->parts;
+    const int64_t channels = code_->channel_count();
+    const int64_t vectors = ceil_ratio(code_->rows * code_->across(), code_->lanes);
+    const int64_t products = vectors * kSquarePlaces * channels * code_->part_rows();
+    const int64_t row_vectors = code_->rows * ceil_ratio(code_->across(), code_->lanes);
+    const int64_t transforms = row_vectors * (channels + code_->part_rows()) * kTransformCost;
+    const int64_t filter = kSquarePlaces * channels * code_->part_rows() * 4 / kFilterBytes;
+    return static_cast<double>(ceil_ratio(items, std::max(1, options_.threads))) *
+           static_cast<double>(products + transforms + filter);
+  }
+
+  /// Tries all numbers of rows that stay near, and parts of the filter.
+  double choose_blocks() {
+    const int64_t all_rows = typical_planes() * code_->down();
+    const int64_t tiles = ceil_ratio(code_->filter_rows(), code_->spec.mr);
+    double best = -1;
+    std::array<int64_t, 2> chosen = {1, 1};
+    for (int64_t rows = 1; rows <= all_rows; ++rows) {
+      code_->rows = rows;
+      const int64_t bytes = kSquarePlaces * code_->channel_count() * code_->pitch() * 4;
+      if (rows > 1 && (rows * code_->across() > kMostSquares || bytes > kMostSquareBytes)) break;
+      for (code_->parts = 1; code_->parts <= std::min<int64_t>(tiles, 4); ++code_->parts) {
+        const double now = cost(all_rows);
+        if (best >= 0 && now >= best) continue;
+        best = now;
+        chosen = {code_->rows, code_->parts};
+      }
+    }
+    code_->rows = chosen[0];
+    code_->parts = ceil_ratio(tiles, ceil_ratio(tiles, chosen[1]));
+    GemmSpec& spec = code_->spec;
+    const int64_t vectors = ceil_ratio(code_->rows * code_->across(), code_->lanes);
+    spec.column_tail = static_cast<int>(vectors % (spec.nr / code_->lanes));
+    return best;
+  }
+
+  /// A value at one place of a side of the filter.
+  BodyId at_place(const Expr& place, const std::array<BodyId, kWindow>& g) {
+    const auto add = [&](BodyId a, BodyId b) { return arena_.op(Op::kAdd, DType::kF32, {a, b}); };
+    const auto half = [&](BodyId value, double sign) {
+      const BodyId factor = arena_.constant(graph::Scalar::of(DType::kF32, 0.5 * sign));
+      return arena_.op(Op::kMul, DType::kF32, {value, factor});
+    };
+    const BodyId inner = arena_.where({equal(place, 1)}, half(g[1], 1), half(g[1], -1));
+    const BodyId middle = add(half(add(g[0], g[2]), 1), inner);
+    return arena_.where({equal(place, 0)}, g[0], arena_.where({equal(place, 3)}, g[2], middle));
+  }
+
+  /// The filter at all places, by a launch that need not run again.
+  void store_filter() {
+    const Expr down = Expr::axis(kFirstPlaceAxis, kSquareSide);
+    const Expr across = Expr::axis(kFirstPlaceAxis + 1, kSquareSide);
+    std::array<BodyId, kWindow> sides;
+    for (int64_t r = 0; r < kWindow; ++r) {
+      std::array<BodyId, kWindow> side;
+      for (int64_t s = 0; s < kWindow; ++s) {
+        const symbolic::Binding steps[] = {{plan().y.window, r}, {plan().x.window, s}};
+        side[static_cast<size_t>(s)] = arena_.substitute(product().a.value, steps);
+      }
+      sides[static_cast<size_t>(r)] = at_place(across, side);
+    }
+    std::vector<Expr> axes = {down, across, plan().base.m.flat};
+    axes.insert(axes.end(), code_->channels.begin(), code_->channels.end());
+    graph::Shape shape;
+    for (const Expr& axis : axes) shape.push_back(axis.axis_extent());
+    code_->filter = private_tensor(arena_, {DType::kF32, shape});
+    list_.add_stored(axes, at_place(down, sides), code_->filter, axes);
+  }
+
+  runtime::BufferUse use_of(NodeId tensor) const {
+    const bool written =
+        std::any_of(kernel_.roots.begin(), kernel_.roots.end(),
+                    [&](const kernel::Root& root) { return root.tensor == tensor; });
+    return written ? runtime::BufferUse::kWrite : runtime::BufferUse::kRead;
+  }
+
+  void add_launch() {
+    WinogradCode& code = *code_;
+    const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, kernel_);
+    code.arena = &arena_;
+    code.round_each = options_.round_each;
+    code.tensors = canonical.tensors;
+    for (const NodeId tensor : list_.stored()) code.tensors.push_back(tensor);
+    CpuLaunch launch;
+    std::string key = canonical.text;
+    for (const Expr& dim : canonical.dims) {
+      code.dims.push_back(dim.name());
+      launch.scalars.push_back(dim);
+      key += fmt::format("dim {} to {}\n", dim.bounds().lo, dim.bounds().hi);
+    }
+    runtime::EntryInfo entry{"conv", {}, static_cast<int>(launch.scalars.size()), 0};
+    for (const NodeId tensor : code.tensors) {
+      launch.buffers.push_back(list_.place(tensor));
+      entry.buffers.push_back(use_of(tensor));
+    }
+    list_.kernel().schedule = launch.source.label = to_string(code);
+    launch.source.key = fmt::format("{} of\n{}", launch.source.label, key);
+    launch.source.entries = {std::move(entry)};
+    launch.source.emit = [shared = code_](llvm::Module& module, const CpuTarget& target) {
+      emit_winograd(module, target, *shared);
+    };
+    launch.items = code.items();
+    launch.scratch_bytes = code.scratch_bytes();
+    launch.chunk = 1;
+    list_.kernel().launches.push_back(std::move(launch));
+  }
+
+  kernel::Arena& arena_;
+  const kernel::Kernel& kernel_;
+  const CpuTarget& target_;
+  const CpuKernelOptions& options_;
+  LaunchList list_;
+  std::shared_ptr<WinogradCode> code_;
+};
+
+}  // namespace
+
+std::optional<CpuKernel> winograd_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                         const ConvolutionPlan& plan, const CpuTarget& target,
+                                         const CpuKernelOptions& options, bool always) {
+  return WinogradBuilder(arena, kernel, plan, target, options).build(always);
+}
+
+}  // namespace luminal::codegen

@@ -26,11 +26,8 @@ constexpr int64_t kFirstPlaceAxis = 900;
 constexpr int64_t kTransformCost = 60;
 constexpr int64_t kFilterBytes = 16;
 /// Transformed windows of one item: they stay in the second cache.
-constexpr int64_t kMostSquareBytes = int64_t{512} << 10;
+constexpr int64_t kMostSquareBytes = int64_t{640} << 10;
 constexpr int64_t kMostSquares = 256;
-/// By what part of the time of all products it must be faster.
-constexpr double kGain = 0.85;
-
 int64_t ceil_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class WinogradBuilder {
@@ -50,8 +47,7 @@ class WinogradBuilder {
     if (!is_possible()) return std::nullopt;
     choose_tile();
     const double cost = choose_blocks();
-    if (!always &&
-        (!is_constant(arena_, product().a.value, options_) || cost > kGain * all_products()))
+    if (!always && (!is_constant(arena_, product().a.value, options_) || cost > all_products()))
       return std::nullopt;
     store_filter();
     add_launch();

@@ -17,6 +17,13 @@ int64_t WinogradCode::channel_count() const {
   return result;
 }
 
+int WinogradCode::squares_at_once() const {
+  constexpr int kFewest = 4;
+  int result = lanes;
+  while (result > kFewest && result / 2 >= across()) result /= 2;
+  return result;
+}
+
 int64_t WinogradCode::filter_rows() const { return *plan.base.m.extent.constant_value(); }
 
 Expr WinogradCode::all_rows() const {

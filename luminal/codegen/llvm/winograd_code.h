@@ -25,7 +25,7 @@ struct WinogradCode {
   kernel::NodeId filter;                 ///< transformed: places, rows, channels
   int64_t rows = 1;                      ///< of squares in one item
   int64_t parts = 1;                     ///< that the filter rows are cut into
-  int lanes = 1;
+  int lanes = 1;                         ///< of the tile
   std::vector<kernel::NodeId> tensors;
   std::vector<std::string> dims;
   bool round_each = false;
@@ -35,6 +35,8 @@ struct WinogradCode {
   /// Squares along both axes of a plane.
   int64_t across() const { return (plan.width + 1) / 2; }
   int64_t down() const { return (plan.height + 1) / 2; }
+  /// Squares that are transformed at a time: short rows need no long vectors.
+  int squares_at_once() const;
   /// Rows of squares of all planes.
   symbolic::Expr all_rows() const;
   symbolic::Expr items() const;

@@ -24,7 +24,7 @@ class WinogradEmitter {
         code_(code),
         plan_(code.plan),
         layout_(code.spec, target),
-        lanes_(layout_.lanes()),
+        lanes_(code.squares_at_once()),
         body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
 
   void emit() {
@@ -223,7 +223,7 @@ class WinogradEmitter {
     };
     const auto by_squares = [&] {
       if (few_squares_ == nullptr) return call(full_)();
-      const int64_t few = int64_t{code_.spec.column_tail} * lanes_;
+      const int64_t few = int64_t{code_.spec.column_tail} * layout_.lanes();
       return builder_.if_else(ir_.CreateICmpSLE(squares, builder_.index(few)), call(few_squares_),
                               call(full_));
     };

@@ -118,8 +118,10 @@ class WinogradBuilder {
     const int64_t channels = code_->channel_count();
     const int64_t vectors = ceil_ratio(code_->rows * code_->across(), code_->lanes);
     const int64_t products = vectors * kSquarePlaces * channels * code_->part_rows();
-    const int64_t row_vectors = code_->rows * ceil_ratio(code_->across(), code_->lanes);
-    const int64_t transforms = row_vectors * (channels + code_->part_rows()) * kTransformCost;
+    const int64_t at_once = code_->squares_at_once();
+    const int64_t squares = code_->rows * ceil_ratio(code_->across(), at_once) * at_once;
+    const int64_t transforms =
+        squares * (channels + code_->part_rows()) * kTransformCost / code_->lanes;
     const int64_t filter = kSquarePlaces * channels * code_->part_rows() * 4 / kFilterBytes;
     return static_cast<double>(ceil_ratio(items, std::max(1, options_.threads))) *
            static_cast<double>(products + transforms + filter);

@@ -299,9 +299,11 @@ class Counter {
       if (statement->role == LoopRole::kRow)
         for (const Expr& axis : statement->axes) rows *= extent(axis);
     }
-    for (const Accumulator& accumulator : nest_.accumulators)
-      for (const Expr& axis : arena_[accumulator.reduction].exprs)
-        steps = std::max(steps, extent(axis));
+    for (const Accumulator& accumulator : nest_.accumulators) {
+      double own = 1.0;
+      for (const Expr& axis : arena_[accumulator.reduction].exprs) own *= extent(axis);
+      steps = std::max(steps, own);
+    }
     const auto units = static_cast<double>(machine_.units);
     const auto threads = static_cast<double>(machine_.row_threads);
     // A reduction can be split over threads; a row is one unit's work.

@@ -81,6 +81,24 @@ TEST(CutSearch, AnMlpLayerIsOneKernel) {
   }
 }
 
+/// The head of a network for images: two layers on what a convolution left.
+TEST(CutSearch, ASumOverSeveralAxesIsAsLongAsAllOfThem) {
+  Graph g;
+  const Tensor image = merge_dims(g.input("x", {32, 64, 7, 7}), 1, 3);
+  const Tensor hidden = relu(matmul(image, g.input("w", {3136, 128})) + g.input("b", {128}));
+  const Tensor y = matmul(hidden, g.input("v", {128, 10}));
+  models::IR graph = g.ir();
+  graph.add_output("y", y.edge());
+  CutSearchOptions options;
+  options.machine = Machine::cpu(2);
+  const GraphProgram program(graph);
+  Arena arena;
+  const CutPlan plan = search_cut(arena, program, options);
+  ASSERT_EQ(plan.kernels.size(), 2U) << listed(arena, graph, plan);
+  for (const PlannedKernel& kernel : plan.kernels)
+    EXPECT_GT(kernel.estimate.matrix_flops, 0.0) << listed(arena, graph, plan);
+}
+
 TEST(CutSearch, ConvolutionBiasReluAndPoolMayBeOneKernel) {
   for (const CutSearchOptions& options : machines())
     EXPECT_LE(found(models::conv_block(16, 28, 1, 32), options).kernels, 2U);

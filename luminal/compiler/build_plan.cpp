@@ -256,7 +256,7 @@ class PlanBuilder {
       action.threads = launch.threads;
       action.work = work_of(arena_, original(planned).estimate.kernel);
       step.action = std::move(action);
-      step.schedule = code.schedule;
+      step.schedule = code.schedule.to_string();
       step.text = kernels_.text(use);
       step.estimated_us = planned.estimate.microseconds;
       (launch.prepare || is_kept(planned) ? plan_.prepare : plan_.steps).push_back(std::move(step));

@@ -61,13 +61,22 @@ KernelUse KernelSet::add(const kernel::Arena& arena, const kernel::Kernel& kerne
     unit->label = label;
     unit->kernel = kernel::rebuild(arena, kernel, names, unit->arena);
     unit->options = std::move(options);
+    if (options_.schedules)
+      unit->options.schedule =
+          options_.schedules({names.text, unit->arena, unit->kernel, target_, unit->options});
     units_.push_back(std::move(unit));
   }
   return {place->second, std::move(names.tensors), std::move(names.dims)};
 }
 
 void KernelSet::write(Unit& unit) const {
-  unit.code = codegen::cpu_kernel(unit.arena, unit.kernel, target_, unit.options);
+  auto code = codegen::try_cpu_kernel(unit.arena, unit.kernel, target_, unit.options);
+  if (std::holds_alternative<codegen::ScheduleRefusal>(code)) {
+    unit.options.schedule.reset();
+    unit.code = codegen::cpu_kernel(unit.arena, unit.kernel, target_, unit.options);
+  } else {
+    unit.code = std::move(std::get<codegen::CpuKernel>(code));
+  }
   if (options_.keep_text)
     unit.text =
         to_string(unit.arena, kernel::build_nest(unit.arena, unit.kernel, unit.options.nest));

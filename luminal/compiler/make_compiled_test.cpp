@@ -275,5 +275,43 @@ TEST(CompiledProgram, RunsInSeveralThreadsAtOnce) {
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
+/// y = exp(x) and z = x + 1, of which nothing is fused.
+Graph two_kernels() {
+  Graph graph;
+  const NodeId x = graph.add_input("x", DType::kF32, {64, 32});
+  graph.add_output("y", graph.whole(graph.add(Op::kExp, {graph.whole(x)})));
+  const NodeId sums = graph.add(Op::kSum, {graph.whole(x)}, graph::ReduceAttribute{1});
+  graph.add_output("z", graph.whole(sums));
+  return graph;
+}
+
+TEST(Schedules, AreAskedForEveryKernelAndRecordedByItsSteps) {
+  const Graph graph = two_kernels();
+  const Plan own = build_plan(graph, {.threads = 2});
+  std::vector<std::string> asked;
+  Options options{.threads = 2};
+  options.schedules = [&](const KernelRequest& request) {
+    asked.push_back(request.text);
+    EXPECT_EQ(request.options.threads, 2);
+    const auto code = codegen::Schedule::parse(own.steps[asked.size() - 1].schedule);
+    return std::optional(code.with("unroll", 4));
+  };
+  const Plan plan = build_plan(graph, options);
+  EXPECT_EQ(asked.size(), 2U);
+  ASSERT_EQ(plan.steps.size(), own.steps.size());
+  for (const PlanStep& step : plan.steps)
+    EXPECT_EQ(codegen::Schedule::parse(step.schedule).at("unroll"), 4) << step.schedule;
+}
+
+TEST(Schedules, OnesThatDoNotFitArePassedOver) {
+  Options options{.threads = 2};
+  options.schedules = [](const KernelRequest&) { return codegen::Schedule::parse("gemm mr=8"); };
+  const Plan plan = build_plan(two_kernels(), options);
+  const Plan own = build_plan(two_kernels(), {.threads = 2});
+  ASSERT_EQ(plan.steps.size(), own.steps.size());
+  for (size_t k = 0; k < own.steps.size(); ++k)
+    EXPECT_EQ(plan.steps[k].schedule, own.steps[k].schedule);
+}
+
 }  // namespace
 }  // namespace luminal::compiler

@@ -1,16 +1,28 @@
 // How a graph is compiled: plain data with defaults, passed down.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "luminal/codegen/llvm/cpu_kernel.h"
 #include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/graph/program.h"
 #include "luminal/kernel/estimate.h"
 
 namespace luminal::compiler {
+
+/// One kernel that code is needed for, under canonical names: tensors are t0, t1, ... and dims S0,
+/// S1, ..., so that equal kernels of different models are asked for in the same words.
+struct KernelRequest {
+  const std::string& text;  ///< what it computes (kernel/canonical.h)
+  const kernel::Arena& arena;
+  const kernel::Kernel& kernel;
+  const codegen::CpuTarget& target;
+  const codegen::CpuKernelOptions& options;  ///< with the values to expect of dims, and constants
+};
 
 /// See above.
 struct Options {
@@ -39,6 +51,9 @@ struct Options {
   bool outline = true;
   /// Keep compiled kernels on disk and use those that are there.
   bool cache = true;
+  /// The schedule of a kernel, where one is known; asked once for every distinct kernel, in the
+  /// order of the plan. A schedule that does not fit is passed over. Nothing: what is thought best.
+  std::function<std::optional<codegen::Schedule>(const KernelRequest&)> schedules = {};
   /// Keep the text of every kernel's loops, for explaining.
   bool keep_text = false;
   /// Keep what every kernel should compute, compare every step of every run with it and end the run

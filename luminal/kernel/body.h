@@ -72,6 +72,7 @@ class Arena {
   /// Says what a tensor is; loads need it.
   void declare_tensor(NodeId id, const TensorType& type);
   const TensorType& tensor(NodeId id) const;
+  bool has_tensor(NodeId id) const { return tensors_.contains(id); }
 
   BodyId load(NodeId tensor, std::vector<Expr> index);
   BodyId constant(const Scalar& value);

@@ -11,7 +11,7 @@ std::variant<Candidate, Rejected> load_candidate(const codegen::CpuKernel& code,
                                                  const graph::DimValues& dims) try {
   const symbolic::Values values(dims.begin(), dims.end());
   Candidate candidate;
-  candidate.schedule = code.schedule;
+  candidate.schedule = code.schedule.to_string();
   for (const symbolic::Expr& bytes : code.temporaries)
     candidate.temporaries.push_back(symbolic::evaluate(bytes, values));
   for (const codegen::CpuLaunch& launch : code.launches) {

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "kernel_samples.h"
 #include "loaded_kernel.h"
 #include "luminal/codegen/llvm/contraction_kernel.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
@@ -36,41 +35,6 @@ inline std::vector<CpuTarget> targets() {
   return result;
 }
 
-/// Numbers with some bits to spare, so that sums of a few hundred products stay small.
-inline graph::Array random_values(graph::DType dtype, const graph::Extents& extents,
-                                  uint64_t seed) {
-  graph::Array array(dtype, extents);
-  std::mt19937_64 random(seed);
-  for (int64_t i = 0; i < array.size(); ++i)
-    kernel::store(array, i,
-                  {std::uniform_real_distribution<>(-1, 1)(random),
-                   static_cast<int64_t>(random() % 256) - (graph::is_unsigned(dtype) ? 0 : 128)});
-  return array;
-}
-
-/// The inputs of a graph.
-inline std::vector<kernel::NodeId> inputs_of(const graph::Graph& graph) {
-  std::vector<kernel::NodeId> result;
-  for (uint32_t i = 0; i < static_cast<uint32_t>(graph.size()); ++i)
-    if (graph.node({i}).op == graph::Op::kInput) result.push_back({i});
-  return result;
-}
-
-/// A sample of a graph of tensors, with random inputs.
-inline kernel::test::Sample sample_of(const std::vector<Tensor>& outputs,
-                                      const graph::DimValues& dims = {}, uint64_t seed = 1) {
-  kernel::test::Sample sample{outputs[0].graph().ir(), dims, {}};
-  for (size_t k = 0; k < outputs.size(); ++k)
-    sample.graph.add_output("y" + std::to_string(k), outputs[k].edge());
-  for (const kernel::NodeId id : inputs_of(sample.graph)) {
-    const graph::Node& node = sample.graph.node(id);
-    sample.inputs.emplace(
-        node.attribute<graph::InputAttribute>().name,
-        random_values(node.type.dtype, graph::extents_of(node.type.shape, dims), ++seed));
-  }
-  return sample;
-}
-
 /// Runs one kernel as code.
 inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test::Sample& sample) {
   return [way, &sample](kernel::Arena& arena, const kernel::Kernel& kernel,
@@ -87,10 +51,10 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
       ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);
     }
     if (!code) code = cpu_kernel(arena, kernel, way.target, options);
-    if (way.streamed != nullptr) *way.streamed |= code->schedule.starts_with("gemv");
+    if (way.streamed != nullptr) *way.streamed |= code->schedule.family() == kGemvFamily;
     if (way.with_squares != nullptr)
-      *way.with_squares += code->schedule.find("squares") != std::string::npos ? 1 : 0;
-    SCOPED_TRACE(way.target.name + ": " + code->schedule);
+      *way.with_squares += code->schedule.family() == kWinogradFamily ? 1 : 0;
+    SCOPED_TRACE(way.target.name + ": " + code->schedule.to_string());
     LoadedCpuKernel loaded(*code, way.target, dims, 1);
     kernel::Tensors results = kernel::empty_results(arena, kernel, dims);
     std::map<kernel::NodeId, void*> memory;

@@ -8,8 +8,8 @@ namespace {
 constexpr int64_t kColumns = 70;
 const kernel::test::Closeness kNear = {2e-2, 1e-4};
 
-/// The schedule of a sample whose inputs but x are weights.
-std::string schedule_of(const kernel::test::Sample& sample, bool round_each = false) {
+/// The family of code of a sample whose inputs but x are weights.
+std::string family_of(const kernel::test::Sample& sample, bool round_each = false) {
   const kernel::GraphProgram program(sample.graph);
   kernel::Arena arena;
   const auto order = *kernel::topological_order(program);
@@ -21,7 +21,8 @@ std::string schedule_of(const kernel::test::Sample& sample, bool round_each = fa
   for (const kernel::NodeId id : inputs_of(sample.graph))
     if (sample.graph.node(id).attribute<graph::InputAttribute>().name != "x")
       options.constants.push_back(id);
-  return cpu_kernel(arena, std::get<kernel::Kernel>(derived), host_target(), options).schedule;
+  return cpu_kernel(arena, std::get<kernel::Kernel>(derived), host_target(), options)
+      .schedule.family();
 }
 
 /// Weights whose rows are blocks, as a matrix.
@@ -31,7 +32,7 @@ Tensor flat(const Tensor& blocks) { return merge_dims(blocks, 1); }
 void check_blocks(const Tensor& x, const Tensor& weights, const graph::DimValues& dims = {}) {
   static size_t turn = 0;
   const kernel::test::Sample sample = sample_of({matmul(x, transpose(weights))}, dims);
-  EXPECT_NE(schedule_of(sample).find("blocks of"), std::string::npos) << schedule_of(sample);
+  EXPECT_EQ(family_of(sample), kGemmBlocksFamily);
   check_in_turn(sample, turn++, kNear);
   check(sample, {.constants = true}, kNear);
 }
@@ -80,7 +81,7 @@ TEST(FourBit, ScalesOfScalesAreOneScale) {
   const Tensor weights = (d * block * 0.01) * q - (dmin * least * 0.01);
   const kernel::test::Sample sample =
       sample_of({matmul(g.input("x", {4, 512}), transpose(merge_dims(merge_dims(weights, 2), 1)))});
-  EXPECT_NE(schedule_of(sample).find("blocks of 32"), std::string::npos) << schedule_of(sample);
+  EXPECT_EQ(family_of(sample), kGemmBlocksFamily);
   check_in_turn(sample, 3, {1e-1, 1e-4});
 }
 
@@ -122,13 +123,11 @@ TEST(FourBit, WhatIsNoBlockOfFourBitsIsLeftAlone) {
   Graph g;
   const Tensor x = g.input("x", {3, 96});
   const auto schedule = [&](const Tensor& weights, bool round_each = false) {
-    return schedule_of(sample_of({matmul(x, transpose(weights))}), round_each);
+    return family_of(sample_of({matmul(x, transpose(weights))}), round_each);
   };
   const Tensor q = cast(g.input("q", {kColumns, 3, 32}, i4), f32);
   const Tensor scales = g.input("scales", {kColumns, 3, 1});
-  const auto is_blocks = [](const std::string& text) {
-    return text.find("blocks of") != std::string::npos;
-  };
+  const auto is_blocks = [](const std::string& text) { return text == kGemmBlocksFamily; };
   EXPECT_TRUE(is_blocks(schedule(flat(q * scales))));
   // Rounded op by op, a scale cannot be moved out of a sum.
   EXPECT_FALSE(is_blocks(schedule(flat(q * scales), true)));

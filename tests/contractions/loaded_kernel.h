@@ -21,7 +21,7 @@ class LoadedCpuKernel {
   /// Compiles for a target; memory is for these dims and so many threads.
   LoadedCpuKernel(const CpuKernel& kernel, const CpuTarget& target, const graph::DimValues& dims,
                   int threads)
-      : schedule(kernel.schedule) {
+      : schedule(kernel.schedule.to_string()) {
     const symbolic::Values values(dims.begin(), dims.end());
     for (const symbolic::Expr& bytes : kernel.temporaries)
       temporaries_.emplace_back(symbolic::evaluate(bytes, values));

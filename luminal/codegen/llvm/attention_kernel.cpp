@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/attention_choices.h"
 #include "luminal/kernel/canonical.h"
 #include "luminal/kernel/estimate.h"
 
@@ -48,16 +49,6 @@ std::string facts_of(const AttentionCode& code) {
                      schedule.pack_keys, schedule.pack_values, code.round_each);
 }
 
-/// Memory runs along both axes, or operands are computed.
-bool suits_few_queries(const AttentionCode& code) {
-  constexpr int64_t kMost = 1024;
-  const auto suits = [](const AttentionOperand& operand, const Expr& axis) {
-    return operand.pieces.empty() || operand.runs_along(axis);
-  };
-  return code.inner() <= kMost && code.depth() <= kMost && suits(code.plan.keys, code.plan.inner) &&
-         suits(code.plan.values, code.plan.depth);
-}
-
 /// Whether there are rows enough to keep all threads busy without dividing their keys.
 bool has_many_rows(const AttentionCode& code, const CpuKernelOptions& options) {
   const auto rows = code.row_count().constant_value();
@@ -77,15 +68,13 @@ class Launcher {
       scalars_.push_back(dim);
       key_ += fmt::format("dim {} to {}\n", dim.bounds().lo, dim.bounds().hi);
     }
-    result_.schedule = facts_of(*code_);
+    result_.schedule = schedule_of(code_->schedule);
   }
 
   CpuKernel blocks() {
     CpuLaunch launch = launch_of("attention", emit_attention);
     launch.items = code_->items();
     launch.scratch_bytes = code_->scratch().end;
-    // Blocks differ in length where masks exclude keys.
-    launch.chunk = 1;
     result_.launches.push_back(std::move(launch));
     return std::move(result_);
   }
@@ -94,7 +83,6 @@ class Launcher {
     CpuLaunch attend = launch_of("attend", emit_attention_runs);
     attend.items = code_->row_count();
     attend.scratch_bytes = code_->run_scratch();
-    attend.chunk = 1;
     result_.launches.push_back(std::move(attend));
     return std::move(result_);
   }
@@ -127,6 +115,10 @@ class Launcher {
                                   : runtime::BufferUse::kRead);
     }
     launch.scalars = scalars_;
+    if (name != "merge") {
+      launch.chunk = code_->schedule.chunk;
+      launch.threads = code_->schedule.threads;
+    }
     launch.source.label = name;
     launch.source.key = name + " " + key_;
     launch.source.entries = {std::move(entry)};
@@ -162,6 +154,15 @@ Expr AttentionCode::row_count() const {
   return result;
 }
 
+bool AttentionCode::suits_few_queries() const {
+  constexpr int64_t kMost = 1024;
+  const auto suits = [](const AttentionOperand& operand, const Expr& axis) {
+    return operand.pieces.empty() || operand.runs_along(axis);
+  };
+  return inner() <= kMost && depth() <= kMost && suits(plan.keys, plan.inner) &&
+         suits(plan.values, plan.depth);
+}
+
 AttentionCode::Scratch AttentionCode::scratch() const {
   const int64_t queries = schedule.query_block;
   const int64_t keys = schedule.key_block;
@@ -182,27 +183,41 @@ AttentionCode::Scratch AttentionCode::scratch() const {
   return at;
 }
 
-std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                          const CpuTarget& target,
-                                          const CpuKernelOptions& options) {
+std::shared_ptr<AttentionCode> chosen_attention(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                                const CpuTarget& target,
+                                                const CpuKernelOptions& options) {
   // With this many queries lanes along them are busy enough.
   constexpr double kManyQueries = 12;
-  if (!options.reassociate || options.round_each) return std::nullopt;
+  if (!options.reassociate || options.round_each) return nullptr;
   const auto plan = match_attention(arena, kernel);
-  if (!plan) return std::nullopt;
+  if (!plan) return nullptr;
   auto code = std::make_shared<AttentionCode>();
   code->arena = &arena;
   code->kernel = kernel;
   code->plan = *plan;
   const double queries = kernel::typical_value(
       code->queries(), {.dims = options.dims, .typical_dim = options.typical_dim});
-  code->schedule =
+  AttentionSchedule& schedule = code->schedule;
+  schedule =
       choose_schedule(arena, *plan, target, arena.tensor(kernel.roots[0].tensor).dtype, queries);
-  const bool few = queries < kManyQueries && suits_few_queries(*code);
-  const bool whole = few && has_many_rows(*code, options);
-  if (whole) code->schedule.key_run = 0;
+  schedule.runs = queries < kManyQueries && code->suits_few_queries();
+  // Blocks differ in length where masks exclude keys; runs of keys do not.
+  const bool whole = has_many_rows(*code, options);
+  if (whole) schedule.key_run = 0;
+  schedule.chunk = schedule.runs && !whole ? 0 : 1;
+  return code;
+}
+
+std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                          const CpuTarget& target,
+                                          const CpuKernelOptions& options) {
+  std::shared_ptr<AttentionCode> code = chosen_attention(arena, kernel, target, options);
+  if (code == nullptr) return std::nullopt;
+  if (options.schedule) apply_schedule(*options.schedule, target, *code);
+  const AttentionSchedule schedule = code->schedule;
   Launcher launcher(arena, std::move(code));
-  return whole ? launcher.whole_runs() : few ? launcher.runs() : launcher.blocks();
+  if (!schedule.runs) return launcher.blocks();
+  return schedule.key_run == 0 ? launcher.whole_runs() : launcher.runs();
 }
 
 }  // namespace luminal::codegen

@@ -8,6 +8,7 @@
 // 0 too.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "luminal/codegen/llvm/attention_plan.h"
@@ -15,11 +16,16 @@
 
 namespace luminal::codegen {
 
+/// The names of these families of schedules: blocks of queries, and few queries over runs of keys.
+inline constexpr std::string_view kAttentionFamily = "attention";
+inline constexpr std::string_view kAttentionRunsFamily = "attention_runs";
+
 /// Keys whose scores are found before any weight is, where queries are few.
 inline constexpr int kKeysAtOnce = 64;
 
 /// Sizes of blocks and tiles.
 struct AttentionSchedule {
+  bool runs = false;  ///< few queries: no blocks of them
   int lanes = 16;
   int query_block = 96;  ///< a multiple of the columns of the tile of scores
   int key_block = 256;   ///< a multiple of 8
@@ -30,6 +36,8 @@ struct AttentionSchedule {
   bool dot_bf16 = false;     ///< pairs of bf16 are multiplied
   bool pack_keys = false;    ///< keys are computed or copied block by block, else read in place
   bool pack_values = false;  ///< values likewise
+  int64_t chunk = 1;         ///< as runtime::LaunchSize has it
+  int threads = 0;           ///< likewise
 };
 
 /// What the entry "attention" is made of.
@@ -65,6 +73,9 @@ struct AttentionCode {
            (padded_inner() * 4 + products + int64_t{kKeysAtOnce} * 4 + padded_depth() * 4);
   }
 
+  /// Whether runs of keys are possible: memory runs along both axes, or operands are computed.
+  bool suits_few_queries() const;
+
   /// Where the parts of a thread's scratch begin, in bytes.
   struct Scratch {
     int64_t queries, keys, scores, weights, values, results, maxima, totals, factors, end;
@@ -78,6 +89,11 @@ void emit_attention(llvm::Module& module, const CpuTarget& target, const Attenti
 /// the tensors.
 void emit_attention_runs(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
 void emit_attention_merge(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
+
+/// The attention that a kernel is, with what is thought best; null for other kernels.
+std::shared_ptr<AttentionCode> chosen_attention(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                                const CpuTarget& target,
+                                                const CpuKernelOptions& options);
 
 /// The launches of a kernel that is attention; nothing for others.
 std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "luminal/codegen/llvm/contraction_choices.h"
 #include "luminal/codegen/llvm/contraction_schedule.h"
 #include "luminal/codegen/llvm/gemm_emitter.h"
 #include "luminal/codegen/llvm/gemv_emitter.h"
@@ -41,9 +42,11 @@ class ContractionBuilder {
     std::optional<ContractionSchedule> schedule =
         schedule_contraction(arena_, plan_, target_, options_, more_);
     if (!schedule) return std::nullopt;
-    specs_ = std::move(schedule->specs);
+    specs_ = schedule->specs;
     gemv_ = schedule->gemv;
     chunk_ = schedule->chunk;
+    threads_ = schedule->threads;
+    result_.schedule = schedule_of(*schedule);
     for (const EarlyReduction& each : plan_.early) add_early(each);
     for (Product& product : plan_.products) make_readable(product.a);
     add_products();
@@ -220,8 +223,8 @@ class ContractionBuilder {
     launch.items = code->items(target_);
     launch.scratch_bytes = code->scratch_bytes(target_);
     launch.chunk = chunk_;
+    launch.threads = threads_;
     result_.launches.push_back(std::move(launch));
-    result_.schedule = to_string(specs_[0]);
   }
 
   void add_gemv(const std::shared_ptr<GemmCode>& code, const std::string& key,
@@ -239,7 +242,8 @@ class ContractionBuilder {
     launch.scalars = scalars;
     launch.items = gemv_items(plan_, *gemv_);
     launch.scratch_bytes = gemv_scratch_bytes(plan_, *gemv_);
-    result_.schedule = launch.source.label;
+    launch.chunk = chunk_;
+    launch.threads = threads_;
     result_.launches.push_back(std::move(launch));
   }
 
@@ -252,6 +256,7 @@ class ContractionBuilder {
   std::vector<GemmSpec> specs_;
   std::optional<GemvSpec> gemv_;
   int64_t chunk_ = 0;
+  int threads_ = 0;
   std::map<BodyId, ProductOperand> copies_;
   LaunchList launches_;
   CpuKernel& result_;  // what the launches are added to

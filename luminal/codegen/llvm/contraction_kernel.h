@@ -10,11 +10,18 @@
 
 namespace luminal::codegen {
 
+/// The names of these families of schedules: register tiles, tiles over blocks of four-bit weights,
+/// and few rows that are streamed.
+inline constexpr std::string_view kGemmFamily = "gemm";
+inline constexpr std::string_view kGemmBlocksFamily = "gemm_blocks";
+inline constexpr std::string_view kGemvFamily = "gemv";
+
 /// For tests and searches.
 struct ContractionKernelOptions {
   bool always = false;                ///< even where the loop nest is thought to be better
   std::optional<GemmSpec> spec = {};  ///< tile, source of B and passes are taken from it
   bool never_gemv = false;            ///< tiles, however few rows there are
+  bool never_blocks = false;          ///< four-bit weights are widened
   bool matrix_registers = false;      ///< also where the target has none (written out as loops)
 };
 

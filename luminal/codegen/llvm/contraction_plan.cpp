@@ -359,8 +359,9 @@ int64_t typical_extent(const Expr& expr, const CpuKernelOptions& options) {
 }
 
 NodeId private_tensor(Arena& arena, const graph::TensorType& type) {
-  // The arena grows with every load of such a tensor, so no two have the same number.
-  const NodeId id{kFirstPrivateTensor + 0x1000 + static_cast<uint32_t>(arena.size())};
+  // The arena grows with every load of such a tensor, so a free number is near.
+  NodeId id{kFirstPrivateTensor + 0x1000 + static_cast<uint32_t>(arena.size())};
+  while (arena.has_tensor(id)) ++id.value;
   arena.declare_tensor(id, type);
   return id;
 }

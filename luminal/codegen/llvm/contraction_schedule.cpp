@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/contraction_choices.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 
@@ -25,19 +26,33 @@ class Scheduler {
  public:
   Scheduler(const Arena& arena, const ContractionPlan& plan, const CpuTarget& target,
             const CpuKernelOptions& options, const ContractionKernelOptions& more)
-      : arena_(arena), plan_(plan), target_(target), options_(options), more_(more) {}
+      : arena_(arena), plan_(plan), target_(target), options_(options), more_(more) {
+    if (options.schedule) {
+      more_.always = true;
+      more_.never_gemv = !asks_for(kGemvFamily);
+      more_.never_blocks = !asks_for(kGemmBlocksFamily);
+    }
+  }
 
   std::optional<ContractionSchedule> run() {
     if (!same_types() || has_sums_in_matrix()) return std::nullopt;
-    if (choose_four_bit()) return std::move(schedule_);
-    schedule_.gemv = choose_gemv();
-    if (!schedule_.gemv && !is_worth_it()) return std::nullopt;
-    if (!schedule_.gemv) choose();
-    if (!schedule_.gemv) schedule_.chunk = chunk();
+    const bool four_bit = choose_four_bit();
+    if (!four_bit) schedule_.gemv = choose_gemv();
+    if (!four_bit && !schedule_.gemv) {
+      if (asks_for(kGemmBlocksFamily) || asks_for(kGemvFamily) || !is_worth_it())
+        return std::nullopt;
+      choose();
+      schedule_.chunk = chunk();
+    }
+    if (options_.schedule) apply_schedule(*options_.schedule, target_, schedule_);
     return std::move(schedule_);
   }
 
  private:
+  bool asks_for(std::string_view family) const {
+    return options_.schedule && options_.schedule->family() == family;
+  }
+
   /// Products of one kernel share tiles.
   bool same_types() {
     const Product& first = plan_.products[0];
@@ -196,11 +211,13 @@ class Scheduler {
   /// Four-bit weights that are packed ahead stay four bits, however many rows there are.
   bool choose_four_bit() {
     const std::optional<GemmBlocks> blocks = blocks_of(plan_.products[0]);
-    if (more_.spec || !options_.reassociate || options_.round_each || !blocks || !is_constant())
+    if (more_.spec || more_.never_blocks || !options_.reassociate || options_.round_each ||
+        !blocks || !is_constant())
       return false;
     for (const Product& each : plan_.products)
       if (blocks_of(each) != blocks) return false;
-    GemmProblem problem = problem_of_sizes();
+    GemmProblem& problem = schedule_.problem;
+    problem = problem_of_sizes();
     if (problem.accumulator != DType::kF32) return false;
     problem.a = plan_.products[0].a.dtype;
     GemmSpec spec = choose_blocks(problem, *blocks, target_);
@@ -239,7 +256,8 @@ class Scheduler {
 
   void choose() {
     const Product& first = plan_.products[0];
-    GemmProblem problem = problem_of_sizes();
+    GemmProblem& problem = schedule_.problem;
+    problem = problem_of_sizes();
     const GemmMode mode =
         gemm_mode(first.a.dtype, first.b.dtype, problem.accumulator, problem.exact_bf16, target_);
     problem.a = mode == GemmMode::kFma ? problem.accumulator : first.a.dtype;
@@ -262,9 +280,13 @@ class Scheduler {
     spec.b = problem.b;
     spec.accumulator = problem.accumulator;
     spec.mode = mode;
-    if (more_.matrix_registers || has_matrix_registers(mode, problem))
-      if (fill_matrix_registers(mode)) spec = with_matrix_registers(spec);
-    spec.panel = panel_dtype(spec, problem);
+    schedule_.modes = {mode};
+    if ((more_.matrix_registers || has_matrix_registers(mode)) && fill_matrix_registers(mode)) {
+      const GemmSpec other = with_matrix_registers(spec);
+      schedule_.modes.push_back(other.mode);
+      if (more_.matrix_registers || problem.m >= 16) spec = other;
+    }
+    spec.panel = gemm_panel(spec, problem);
     if (spec.b_source == GemmB::kInPlace && (!problem.b_readable || mode != GemmMode::kFma))
       spec.b_source = GemmB::kPackedHere;
     for (const Product& product : plan_.products) {
@@ -273,10 +295,10 @@ class Scheduler {
     }
   }
 
-  bool has_matrix_registers(GemmMode mode, const GemmProblem& problem) const {
+  bool has_matrix_registers(GemmMode mode) const {
     const bool bits = mode == GemmMode::kDotBf16 && target_.has(runtime::CpuFeature::kAmxBf16);
     const bool bytes = mode == GemmMode::kDotI8 && target_.has(runtime::CpuFeature::kAmxInt8);
-    return (bits || bytes) && problem.m >= 16;
+    return bits || bytes;
   }
   /// Whether every step of k fills the registers: what lies past the end of k is not zero.
   bool fill_matrix_registers(GemmMode mode) const {
@@ -284,15 +306,6 @@ class Scheduler {
     return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
       return divisible_by(each.k.extent, mode == GemmMode::kDotBf16 ? 32 : 64);
     });
-  }
-
-  /// Few rows: what is read of B is all that counts, so it stays narrow.
-  static DType panel_dtype(const GemmSpec& spec, const GemmProblem& problem) {
-    if (spec.b_source != GemmB::kPrepacked || problem.m > 8 ||
-        graph::bits(spec.b) >= graph::bits(spec.accumulator) || graph::is_bool(spec.b))
-      return spec.accumulator;
-    if (graph::bits(spec.b) == 4) return graph::is_unsigned(spec.b) ? DType::kU8 : DType::kI8;
-    return spec.b;
   }
 
   /// Few panels that threads cannot share evenly are taken item by item; panels that a thread packs
@@ -311,7 +324,7 @@ class Scheduler {
   const ContractionPlan& plan_;
   const CpuTarget& target_;
   const CpuKernelOptions& options_;
-  const ContractionKernelOptions& more_;
+  ContractionKernelOptions more_;
   ContractionSchedule schedule_;
 };
 

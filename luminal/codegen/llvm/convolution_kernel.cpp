@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "luminal/codegen/llvm/convolution_choices.h"
 #include "luminal/codegen/llvm/convolution_emitter.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
@@ -52,15 +53,31 @@ class ConvolutionBuilder {
     if (more_.squares || !more_.always)
       if (auto squares = winograd_kernel(arena_, kernel_, *plan, target_, options_, more_.squares))
         return squares;
+    if (options_.schedule && options_.schedule->family() != kConvolutionFamily) return std::nullopt;
     code_->plan = std::move(*plan);
     if (!more_.always && !is_worth_it()) return std::nullopt;
     choose_tile();
+    read_schedule();
     place_filter();
     lay_out_image(arena_, code_->plan, code_->spec.accumulator, lanes());
     store_image();
-    choose_blocks();
+    if (!options_.schedule) choose_blocks();
     add_launch();
     return std::move(list_.kernel());
+  }
+
+  std::vector<ScheduleSpace> spaces() {
+    std::optional<ConvolutionPlan> plan = plan_convolution(arena_, kernel_, options_);
+    if (!plan) return {};
+    std::vector<ScheduleSpace> result;
+    if (auto squares = winograd_space(arena_, kernel_, *plan, target_, options_))
+      result.push_back(std::move(*squares));
+    code_->plan = std::move(*plan);
+    choose_tile();
+    lay_out_image(arena_, code_->plan, code_->spec.accumulator, lanes());
+    choose_blocks();
+    result.push_back(convolution_space(choices(), sizes(), target_, options_));
+    return result;
   }
 
  private:
@@ -73,6 +90,21 @@ class ConvolutionBuilder {
     return result;
   }
   int lanes() { return GemmLayout(code_->spec, target_).lanes(); }
+
+  ConvolutionSizes sizes() { return {filter_rows(), plan().height, plan().width, lanes()}; }
+  ConvolutionChoices choices() const {
+    return {code_->spec.mr, code_->spec.nr, code_->blocks, chunk_, threads_};
+  }
+
+  /// Takes the choices of the schedule that is asked for, if there is one.
+  void read_schedule() {
+    if (!options_.schedule) return;
+    const ConvolutionChoices asked = read_convolution(*options_.schedule, sizes(), target_);
+    set_tile(choose_gemm(problem_, target_), asked.mr, asked.nr / lanes());
+    code_->blocks = asked.blocks;
+    chunk_ = asked.chunk;
+    threads_ = asked.threads;
+  }
 
   /// Many filter rows of narrow elements are better off as products of windows, which have
   /// instructions for them.
@@ -87,17 +119,21 @@ class ConvolutionBuilder {
   }
 
   void choose_tile() {
-    GemmProblem problem;
-    problem.accumulator = accumulator_of(product().dtype);
-    problem.a = problem.b = problem.accumulator;
-    problem.exact_bf16 = true;
-    problem.m = filter_rows();
-    problem.n = kPixelsOfItem;
-    problem.n_known = false;
-    problem.k = steps();
-    problem.b_readable = true;
+    problem_.accumulator = accumulator_of(product().dtype);
+    problem_.a = problem_.b = problem_.accumulator;
+    problem_.exact_bf16 = true;
+    problem_.m = filter_rows();
+    problem_.n = kPixelsOfItem;
+    problem_.n_known = false;
+    problem_.k = steps();
+    problem_.b_readable = true;
+    const GemmSpec spec = choose_gemm(problem_, target_);
+    set_tile(spec, spec.mr, GemmLayout(spec, target_).vectors());
+  }
+
+  void set_tile(const GemmSpec& base, int mr, int vectors) {
     GemmSpec& spec = code_->spec;
-    spec = choose_gemm(problem, target_);
+    spec = with_tile(base, problem_, target_, mr, vectors);
     spec.b_source = GemmB::kInPlace;
     spec.k_unroll = 1;
     spec.row_block = spec.kc = spec.ahead = 0;
@@ -229,7 +265,8 @@ class ConvolutionBuilder {
       launch.buffers.push_back(list_.place(tensor));
       entry.buffers.push_back(use_of(tensor));
     }
-    list_.kernel().schedule = launch.source.label = to_string(code);
+    list_.kernel().schedule = schedule_of(choices());
+    launch.source.label = to_string(code);
     launch.source.key = fmt::format("{} of\n{}", launch.source.label, key);
     launch.source.entries = {std::move(entry)};
     launch.source.emit = [shared = code_](llvm::Module& module, const CpuTarget& target) {
@@ -237,7 +274,8 @@ class ConvolutionBuilder {
     };
     launch.items = code.items();
     launch.scratch_bytes = code.scratch_bytes();
-    launch.chunk = 1;
+    launch.chunk = chunk_;
+    launch.threads = threads_;
     list_.kernel().launches.push_back(std::move(launch));
   }
 
@@ -248,6 +286,9 @@ class ConvolutionBuilder {
   const ConvolutionKernelOptions& more_;
   LaunchList list_;
   std::shared_ptr<ConvolutionCode> code_;
+  GemmProblem problem_;
+  int64_t chunk_ = 1;
+  int threads_ = 0;
 };
 
 }  // namespace
@@ -257,6 +298,12 @@ std::optional<CpuKernel> convolution_kernel(kernel::Arena& arena, const kernel::
                                             const CpuKernelOptions& options,
                                             const ConvolutionKernelOptions& more) {
   return ConvolutionBuilder(arena, kernel, target, options, more).build();
+}
+
+std::vector<ScheduleSpace> convolution_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                              const CpuTarget& target,
+                                              const CpuKernelOptions& options) {
+  return ConvolutionBuilder(arena, kernel, target, options, {.always = true}).spaces();
 }
 
 }  // namespace luminal::codegen

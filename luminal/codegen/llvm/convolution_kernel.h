@@ -9,6 +9,10 @@
 
 namespace luminal::codegen {
 
+/// The names of these families of schedules: an image that is laid out, and squares of pixels.
+inline constexpr std::string_view kConvolutionFamily = "convolution";
+inline constexpr std::string_view kWinogradFamily = "winograd";
+
 /// For tests.
 struct ConvolutionKernelOptions {
   bool always = false;   ///< from an image that is laid out, even where another way is better
@@ -20,5 +24,10 @@ std::optional<CpuKernel> convolution_kernel(kernel::Arena& arena, const kernel::
                                             const CpuTarget& target,
                                             const CpuKernelOptions& options,
                                             const ConvolutionKernelOptions& more = {});
+
+/// What may be chosen for a kernel; empty if it is no convolution. New bodies go to the arena.
+std::vector<ScheduleSpace> convolution_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                              const CpuTarget& target,
+                                              const CpuKernelOptions& options);
 
 }  // namespace luminal::codegen

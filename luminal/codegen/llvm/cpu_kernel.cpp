@@ -4,15 +4,57 @@
 #include "luminal/codegen/llvm/contraction_kernel.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/nest_launches.h"
+#include "luminal/codegen/llvm/schedule_reader.h"
+#include "luminal/support/check.h"
 
 namespace luminal::codegen {
+namespace {
+
+/// The code that a schedule asks for; nothing if the kernel has not the form of its family.
+std::optional<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                   const CpuTarget& target, const CpuKernelOptions& options) {
+  const std::string& family = options.schedule->family();
+  if (family == kAttentionFamily || family == kAttentionRunsFamily)
+    return attention_kernel(arena, kernel, target, options);
+  if (family == kConvolutionFamily)
+    return convolution_kernel(arena, kernel, target, options, {.always = true});
+  if (family == kWinogradFamily)
+    return convolution_kernel(arena, kernel, target, options, {.always = true, .squares = true});
+  if (family == kGemmFamily || family == kGemmBlocksFamily || family == kGemvFamily)
+    return contraction_kernel(arena, kernel, target, options, {.always = true});
+  if (family == kNestFamily) return nest_launches(arena, kernel, target, options);
+  throw schedule_error(*options.schedule,
+                       "there is no family '{}'; there are {}, {}, {}, {}, {}, {}, {} and {}",
+                       family, kAttentionFamily, kAttentionRunsFamily, kConvolutionFamily,
+                       kWinogradFamily, kGemmFamily, kGemmBlocksFamily, kGemvFamily, kNestFamily);
+}
+
+}  // namespace
 
 CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                      const CpuKernelOptions& options) {
+  if (options.schedule) {
+    std::optional<CpuKernel> code = of_family(arena, kernel, target, options);
+    if (!code)
+      throw schedule_error(*options.schedule, "the kernel has not the form of a {}",
+                           options.schedule->family());
+    LUMINAL_CHECK(code->schedule == *options.schedule, "asked for '{}' and got '{}'",
+                  options.schedule->to_string(), code->schedule.to_string());
+    return std::move(*code);
+  }
   if (auto attention = attention_kernel(arena, kernel, target, options)) return *attention;
   if (auto windows = convolution_kernel(arena, kernel, target, options)) return *windows;
   if (auto products = contraction_kernel(arena, kernel, target, options)) return *products;
   return nest_launches(arena, kernel, target, options);
+}
+
+std::variant<CpuKernel, ScheduleRefusal> try_cpu_kernel(kernel::Arena& arena,
+                                                        const kernel::Kernel& kernel,
+                                                        const CpuTarget& target,
+                                                        const CpuKernelOptions& options) try {
+  return cpu_kernel(arena, kernel, target, options);
+} catch (const UserError& error) {
+  return ScheduleRefusal{error.what()};
 }
 
 }  // namespace luminal::codegen

@@ -1,13 +1,17 @@
 // The code of one kernel for the CPU: whatever its body is, here it becomes launches. Templates
 // that know a form of body (products, transpositions, attention) are asked first; the loop nest,
 // which takes every body, is the last. A template may need several launches and memory between
-// them. No LLVM types: whoever plans may ask.
+// them. Which template and how is chosen by rule of thumb, or given as a schedule. No LLVM types:
+// whoever plans may ask.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/codegen/llvm/schedule.h"
 #include "luminal/graph/program.h"
 #include "luminal/kernel/nest.h"
 
@@ -32,6 +36,9 @@ struct CpuKernelOptions {
   /// Results of at least this many bytes go past the caches; they must be aligned to 64 bytes.
   /// 0: never.
   int64_t streaming_bytes = int64_t{32} << 20;
+  /// The family and choices to use (docs/kernels.md, Schedules). Nothing: what is thought best.
+  /// Launches before the main one, such as those that copy operands, choose for themselves.
+  std::optional<Schedule> schedule = {};
 };
 
 /// What a pointer of a launch points to: a tensor of the kernel, or a temporary of its code.
@@ -61,12 +68,23 @@ struct CpuLaunch {
 struct CpuKernel {
   std::vector<CpuLaunch> launches;          ///< in order; each waits for those before it
   std::vector<symbolic::Expr> temporaries;  ///< sizes in bytes, over the dims
-  std::string schedule;                     ///< for people: the template and its choices
+  Schedule schedule;                        ///< given in the options, it makes the same code
 };
 
 /// The code of a kernel. Bodies made on the way go to the arena, which must live until the sources
-/// are compiled.
+/// are compiled. UserError if a schedule is given that does not fit the kernel or the target.
 CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                      const CpuKernelOptions& options = {});
+
+/// Why a schedule was not used.
+struct ScheduleRefusal {
+  std::string why;
+};
+
+/// The same for those who try schedules: one that does not fit is an ordinary result.
+std::variant<CpuKernel, ScheduleRefusal> try_cpu_kernel(kernel::Arena& arena,
+                                                        const kernel::Kernel& kernel,
+                                                        const CpuTarget& target,
+                                                        const CpuKernelOptions& options);
 
 }  // namespace luminal::codegen

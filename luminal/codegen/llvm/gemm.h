@@ -116,9 +116,22 @@ struct GemmProblem {
 
 /// A spec with matrix registers instead of dot instructions.
 GemmSpec with_matrix_registers(GemmSpec spec);
+/// How many rows a tile over blocks of four-bit weights has at most.
+int most_rows_of_blocks(const CpuTarget& target);
+/// The same spec, of blocks, with another number of rows.
+GemmSpec with_rows_of_blocks(GemmSpec spec, const GemmProblem& problem, int mr);
 /// The spec of a product with four-bit weights that are packed ahead.
 GemmSpec choose_blocks(const GemmProblem& problem, const GemmBlocks& blocks,
                        const CpuTarget& target);
+/// The same spec with another tile: what is left over, and the steps of k that have sums of their
+/// own, follow from it and from the problem.
+GemmSpec with_tile(GemmSpec spec, const GemmProblem& problem, const CpuTarget& target, int mr,
+                   int vectors);
+/// Whether the sums of a tile, a row of B and a broadcast fit the registers.
+bool tile_fits(int sums, int vectors, const CpuTarget& target);
+/// Elements of panels, if not for dot modes. Few rows: what is read of B is all that counts, so it
+/// stays narrow.
+graph::DType gemm_panel(const GemmSpec& spec, const GemmProblem& problem);
 /// A good spec without measuring.
 GemmSpec choose_gemm(const GemmProblem& problem, const CpuTarget& target);
 /// Specs worth measuring, the chosen one first.

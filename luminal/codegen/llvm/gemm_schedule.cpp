@@ -15,12 +15,6 @@ struct Tile {
   int vectors;
 };
 
-/// Whether a tile fits the registers: sums, one row of B, one broadcast (and a product without
-/// fma).
-bool fits(int mr, int vectors, const CpuTarget& target) {
-  return mr * vectors + vectors + (target.has_fma() ? 1 : 2) <= target.vector_registers();
-}
-
 GemmSpec base_spec(const GemmProblem& problem, const CpuTarget& target) {
   GemmSpec spec;
   spec.a = problem.a;
@@ -69,7 +63,7 @@ void set_tile(GemmSpec& spec, const GemmProblem& problem, int lanes, const CpuTa
   const int sums = spec.mr * tile.vectors;
   spec.k_unroll = 1;
   while (spec.k_unroll < 8 && sums * spec.k_unroll < 8 &&
-         fits(spec.mr * spec.k_unroll * 2, tile.vectors, target))
+         tile_fits(sums * spec.k_unroll * 2, tile.vectors, target))
     spec.k_unroll *= 2;
   if (problem.m_known) {
     spec.row_tail = static_cast<int>(problem.m % spec.mr);
@@ -129,6 +123,25 @@ void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& lay
 }
 
 }  // namespace
+
+bool tile_fits(int sums, int vectors, const CpuTarget& target) {
+  // Without fma a product needs a register of its own.
+  return sums + vectors + (target.has_fma() ? 1 : 2) <= target.vector_registers();
+}
+
+GemmSpec with_tile(GemmSpec spec, const GemmProblem& problem, const CpuTarget& target, int mr,
+                   int vectors) {
+  set_tile(spec, problem, GemmLayout(spec, target).lanes(), target, {mr, vectors});
+  return spec;
+}
+
+DType gemm_panel(const GemmSpec& spec, const GemmProblem& problem) {
+  if (spec.b_source != GemmB::kPrepacked || problem.m > 8 ||
+      graph::bits(spec.b) >= graph::bits(spec.accumulator) || graph::is_bool(spec.b))
+    return spec.accumulator;
+  if (graph::bits(spec.b) == 4) return graph::is_unsigned(spec.b) ? DType::kU8 : DType::kI8;
+  return spec.b;
+}
 
 GemmMode gemm_mode(DType a, DType b, DType accumulator, bool exact_bf16, const CpuTarget& target) {
   if (a == DType::kBF16 && b == DType::kBF16 && accumulator == DType::kF32 && !exact_bf16 &&
@@ -190,6 +203,19 @@ std::string to_string(const GemmSpec& spec) {
                      -spec.blocks.zero, name(spec.blocks.scale), name(spec.blocks.offset));
 }
 
+int most_rows_of_blocks(const CpuTarget& target) {
+  // Sums of a block and of all blocks before, two vectors of digits, and what they come from.
+  return std::max(1, (target.vector_registers() - 6) / 4);
+}
+
+GemmSpec with_rows_of_blocks(GemmSpec spec, const GemmProblem& problem, int mr) {
+  spec.mr = mr;
+  spec.whole_rows = problem.m_known;
+  // Where rows are not known there may well be one.
+  spec.row_tail = problem.m_known ? static_cast<int>(problem.m % spec.mr) : spec.mr > 1 ? 1 : 0;
+  return spec;
+}
+
 GemmSpec choose_blocks(const GemmProblem& problem, const GemmBlocks& blocks,
                        const CpuTarget& target) {
   GemmSpec spec = base_spec(problem, target);
@@ -198,13 +224,10 @@ GemmSpec choose_blocks(const GemmProblem& problem, const GemmBlocks& blocks,
   spec.b_source = GemmB::kPrepacked;
   spec.b_columns = false;
   spec.nr = 2 * target.lanes(graph::bits(problem.accumulator));
-  // Sums of a block and of all blocks before, two vectors of digits, and what they come from.
-  const int64_t most = std::max(1, (target.vector_registers() - 6) / 4);
+  const int64_t most = most_rows_of_blocks(target);
   const int64_t tiles = (problem.m + most - 1) / most;
-  spec.mr = static_cast<int>(problem.m_known ? (problem.m + tiles - 1) / tiles : most);
-  spec.whole_rows = problem.m_known;
-  // Where rows are not known there may well be one.
-  spec.row_tail = problem.m_known ? static_cast<int>(problem.m % spec.mr) : spec.mr > 1 ? 1 : 0;
+  spec = with_rows_of_blocks(
+      spec, problem, static_cast<int>(problem.m_known ? (problem.m + tiles - 1) / tiles : most));
   set_row_block(spec, problem);
   return spec;
 }
@@ -219,7 +242,7 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
   const int lanes = GemmLayout(base, target).lanes();
   std::vector<std::pair<double, Tile>> ranked;
   for (const Tile& tile : tiles) {
-    if (!fits(tile.mr, tile.vectors, target)) continue;
+    if (!tile_fits(tile.mr * tile.vectors, tile.vectors, target)) continue;
     // One product per broadcast is too few for bf16.
     if (tile.vectors == 1 && problem.n > lanes) continue;
     // Many rows at one place of their pages fight for one set of the first cache.

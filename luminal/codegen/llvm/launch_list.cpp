@@ -35,7 +35,9 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
   for (const Expr& extent : type.shape) elements = elements * extent;
   temporary_of_[tensor] = result_.temporaries.size();
   result_.temporaries.push_back(elements * (graph::bits(type.dtype) / 8) + slack);
-  CpuKernel part = cpu_kernel(arena_, copy, target_, options_);
+  CpuKernelOptions options = options_;
+  options.schedule.reset();  // it is for the main launch
+  CpuKernel part = cpu_kernel(arena_, copy, target_, options);
   const size_t before = result_.temporaries.size();
   for (const Expr& bytes : part.temporaries) result_.temporaries.push_back(bytes);
   for (CpuLaunch& launch : part.launches) {

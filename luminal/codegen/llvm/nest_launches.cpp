@@ -1,5 +1,6 @@
 #include "luminal/codegen/llvm/nest_launches.h"
 
+#include "luminal/codegen/llvm/nest_choices.h"
 #include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/codegen/llvm/nest_kernel.h"
 #include "luminal/codegen/llvm/nest_split.h"
@@ -21,14 +22,14 @@ Expr byte_size(const graph::TensorType& type) {
 
 /// Items that a thread takes at a time: about a dozen turns for each, so that a disturbed thread
 /// does not keep the others waiting, but only where that is long enough to matter.
-int64_t chunk_of(const Expr& items, int threads) {
-  constexpr int64_t kTurns = 12;
+int64_t chunk_of(const Expr& items, int64_t turns, int threads) {
   const auto count = items.constant_value();
-  return count && threads > 1 && *count >= 4 * kTurns * threads ? *count / (kTurns * threads) : 0;
+  if (!count || threads < 2 || turns == 0 || *count < 4 * turns * threads) return 0;
+  return *count / (turns * threads);
 }
 
 CpuLaunch launch_of(NestKernel code, const std::function<LaunchBuffer(NodeId)>& buffer,
-                    int threads) {
+                    const NestChoices& choices, int threads) {
   CpuLaunch launch;
   launch.source = std::move(code.source);
   for (const std::vector<NodeId>* tensors : {&code.inputs, &code.outputs})
@@ -36,7 +37,8 @@ CpuLaunch launch_of(NestKernel code, const std::function<LaunchBuffer(NodeId)>& 
   for (const std::string& dim : code.dims) launch.scalars.push_back(dim_of(dim));
   launch.items = code.items;
   launch.scratch_bytes = code.scratch_bytes;
-  launch.chunk = chunk_of(code.items, threads);
+  launch.chunk = chunk_of(code.items, choices.turns, threads);
+  launch.threads = choices.threads;
   return launch;
 }
 
@@ -45,13 +47,11 @@ CpuLaunch launch_of(NestKernel code, const std::function<LaunchBuffer(NodeId)>& 
 CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                         const CpuKernelOptions& options) {
   const FlatKernel flat = flattened(arena, kernel);
+  const NestChoices choices = nest_choices(target, options);
   const SplitKernels pieces =
-      options.reassociate
-          ? split_reductions(arena, flat.kernel, {options.dims, options.typical_dim})
+      choices.part > 0
+          ? split_reductions(arena, flat.kernel, {options.dims, options.typical_dim}, choices.part)
           : SplitKernels{{flat.kernel}, {}};
-  NestKernelOptions nest_options;
-  nest_options.round_each = options.round_each;
-  nest_options.streaming_bytes = options.streaming_bytes;
   const auto buffer = [&](NodeId id) -> LaunchBuffer {
     const auto temporary = std::find(pieces.temporaries.begin(), pieces.temporaries.end(), id);
     if (temporary != pieces.temporaries.end())
@@ -66,13 +66,11 @@ CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, cons
   for (const NodeId temporary : pieces.temporaries)
     result.temporaries.push_back(byte_size(arena.tensor(temporary)));
   for (const kernel::Kernel& piece : pieces.kernels) {
-    const kernel::Nest nest = kernel::build_nest(arena, piece, options.nest);
-    result.launches.push_back(
-        launch_of(nest_kernel(arena, nest, target, nest_options), buffer, options.threads));
+    const kernel::Nest nest = kernel::build_nest(arena, piece, choices.loops);
+    result.launches.push_back(launch_of(nest_kernel(arena, nest, target, choices.code), buffer,
+                                        choices, options.threads));
   }
-  result.schedule = pieces.kernels.size() == 1
-                        ? "nest"
-                        : fmt::format("nest in {} launches", pieces.kernels.size());
+  result.schedule = schedule_of(choices);
   return result;
 }
 

@@ -6,6 +6,9 @@
 
 namespace luminal::codegen {
 
+/// The name of this family of schedules.
+inline constexpr std::string_view kNestFamily = "nest";
+
 /// See above.
 CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                         const CpuKernelOptions& options);

@@ -248,8 +248,8 @@ void NestPlan::choose_blocks() {
   const int64_t unit = int64_t{lanes_} * unroll();
   const auto rounded = [&](int64_t wanted) { return (wanted + unit - 1) / unit * unit; };
   if (transposition_) {
-    blocks_.back() = std::max<int64_t>(lanes_, kTransposedColumns);
-    blocks_[transposition_->axis] = kTransposedRows;
+    blocks_.back() = std::max<int64_t>(lanes_, options_.transposed_columns);
+    blocks_[transposition_->axis] = options_.transposed_rows;
     return;
   }
   if (is_interchanged(*loop)) {
@@ -401,11 +401,11 @@ int64_t NestPlan::number_of(BodyId id) const {
 }
 
 std::string NestPlan::key() const {
-  std::string text = fmt::format(
-      "nest lanes {} unroll {} block {} streaming {} prefetch {} round {} "
-      "accuracy {}\n",
-      lanes_, unroll(), options_.block, options_.streaming_bytes, options_.prefetch_rows,
-      options_.round_each, static_cast<int>(options_.accuracy));
+  std::string text =
+      fmt::format("nest lanes {} unroll {} streaming {} {} prefetch {} round {} accuracy {}\n",
+                  lanes_, unroll(), static_cast<int>(streaming_),
+                  streaming_ == Streaming::kBySize ? options_.streaming_bytes : 0,
+                  options_.prefetch_rows, options_.round_each, static_cast<int>(options_.accuracy));
   const auto write_exprs = [&](std::span<const Expr> exprs) {
     for (const Expr& expr : exprs) {
       text += fmt::format(" {}", expr);
@@ -449,6 +449,9 @@ std::string NestPlan::key() const {
     write_exprs(root.store);
     text += "\n";
   }
+  text += "blocks";
+  write_exprs(blocks_);
+  text += "\n";
   write(nest_.body, text);
   return text;
 }

@@ -16,11 +16,6 @@ namespace luminal::codegen {
 /// Elements of a block whose sums are kept in scratch: some pages of the nearest cache.
 inline constexpr int64_t kInterchangedBlock = 2048;
 
-/// One item of a transposing loop: elements of the last axis (at least a vector), and of the axis
-/// that loads run along.
-inline constexpr int64_t kTransposedColumns = 64;
-inline constexpr int64_t kTransposedRows = 4096;
-
 /// When stores go past the caches.
 enum class Streaming : uint8_t { kNever, kAlways, kBySize };
 

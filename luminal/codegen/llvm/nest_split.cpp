@@ -22,8 +22,6 @@ using kernel::NodeId;
 using symbolic::Expr;
 
 constexpr uint32_t kFirstTemporary = 1U << 31;
-// Elements of one part: one accumulator of some dozens then adds about a hundred values.
-constexpr int64_t kPart = 8192;
 // Parts of sums down columns, whose accumulators are many.
 constexpr int64_t kRowsOfPart = 256;
 // Rows and columns that are work enough for many threads without parts.
@@ -47,8 +45,10 @@ Op combining_op(Op reduction) {
 
 class Splitter {
  public:
-  Splitter(Arena& arena, const kernel::Kernel& kernel, const TypicalDims& typical)
-      : arena_(arena), sizes_{.dims = typical.dims, .typical_dim = typical.typical_dim} {
+  Splitter(Arena& arena, const kernel::Kernel& kernel, const TypicalDims& typical, int64_t part)
+      : arena_(arena),
+        sizes_{.dims = typical.dims, .typical_dim = typical.typical_dim},
+        part_(static_cast<double>(part)) {
     last_ = kernel;
   }
 
@@ -88,10 +88,9 @@ class Splitter {
     const double outputs = size_of(node.free);
     const double length = size_of(node.exprs);
     const bool columns = runs_down_columns(node);
-    if (columns ? outputs >= kManyColumns && length < kPart : outputs >= kManyRows)
+    if (columns ? outputs >= kManyColumns && length < part_ : outputs >= kManyRows)
       return std::nullopt;
-    const double wanted =
-        columns ? std::max<double>(kRowsOfPart, static_cast<double>(kPart) / outputs) : kPart;
+    const double wanted = columns ? std::max<double>(kRowsOfPart, part_ / outputs) : part_;
     if (length < 2 * wanted) return std::nullopt;
     size_t axis = 0;
     while (axis + 1 < node.exprs.size() &&
@@ -277,6 +276,7 @@ class Splitter {
 
   Arena& arena_;
   kernel::EstimateOptions sizes_;
+  double part_;
   kernel::Kernel last_;
   SplitKernels result_;
   std::unordered_map<uint32_t, BodyId> memo_;
@@ -305,8 +305,8 @@ int contiguous_loads(const Arena& arena, std::span<const BodyId> values, const E
 }
 
 SplitKernels split_reductions(Arena& arena, const kernel::Kernel& kernel,
-                              const TypicalDims& typical) {
-  return Splitter(arena, kernel, typical).run();
+                              const TypicalDims& typical, int64_t part) {
+  return Splitter(arena, kernel, typical, part).run();
 }
 
 }  // namespace luminal::codegen

@@ -23,9 +23,15 @@ struct SplitKernels {
   std::vector<kernel::NodeId> temporaries;  ///< declared in the arena
 };
 
-/// The kernel, its long reductions in parts; the kernel alone if it has none.
+/// Elements of one part: one accumulator of some dozens then adds about a hundred values.
+inline constexpr int64_t kReductionPart = 8192;
+/// Shorter parts are not worth their while.
+inline constexpr int64_t kLeastReductionPart = 256;
+
+/// The kernel, its long reductions in parts of about `part` elements; the kernel alone if it has
+/// none.
 SplitKernels split_reductions(kernel::Arena& arena, const kernel::Kernel& kernel,
-                              const TypicalDims& typical);
+                              const TypicalDims& typical, int64_t part = kReductionPart);
 
 /// position = rest + stride * axis, where neither depends on the axis.
 struct Stride {

@@ -4,8 +4,11 @@
 #include <array>
 #include <memory>
 
+#include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
+#include "luminal/codegen/llvm/schedule_reader.h"
+#include "luminal/codegen/llvm/schedule_values.h"
 #include "luminal/codegen/llvm/winograd_emitter.h"
 #include "luminal/kernel/canonical.h"
 
@@ -47,6 +50,7 @@ class WinogradBuilder {
     if (!is_possible()) return std::nullopt;
     choose_tile();
     const double cost = choose_blocks();
+    if (options_.schedule) read_schedule(*options_.schedule);
     if (!always && (!is_constant(arena_, product().a.value, options_) || cost > all_products()))
       return std::nullopt;
     store_filter();
@@ -54,7 +58,49 @@ class WinogradBuilder {
     return std::move(list_.kernel());
   }
 
+  std::optional<ScheduleSpace> space() {
+    if (!is_possible()) return std::nullopt;
+    choose_tile();
+    choose_blocks();
+    ScheduleSpace space;
+    space.start = schedule();
+    SpaceBuilder builder(space);
+    builder.add_up_to("rows", {1, 2, 3, 4, 6, 7, 8, 12, 14, 16, 28}, most_rows());
+    builder.add_up_to("parts", {1, 2, 3, 4, 6, 8}, tiles());
+    builder.add("chunk", {0, 1, 2, 4});
+    builder.add_threads(options_.threads);
+    space.refusal = [tiles = tiles()](const Schedule& asked) {
+      return parts_refusal(asked.at("parts"), tiles);
+    };
+    return space;
+  }
+
  private:
+  int64_t tiles() const { return ceil_ratio(code_->filter_rows(), code_->spec.mr); }
+  int64_t most_rows() const {
+    return std::max<int64_t>(code_->rows, 4 * kMostSquares / code_->across());
+  }
+  static std::optional<std::string> parts_refusal(int64_t parts, int64_t tiles) {
+    if (parts == ceil_ratio(tiles, ceil_ratio(tiles, parts))) return std::nullopt;
+    return fmt::format("{} tiles of filter rows make no {} parts", tiles, parts);
+  }
+
+  Schedule schedule() const {
+    return Schedule(
+        std::string(kWinogradFamily),
+        {{"rows", code_->rows}, {"parts", code_->parts}, {"chunk", chunk_}, {"threads", threads_}});
+  }
+  void read_schedule(const Schedule& asked) {
+    ScheduleReader reader(asked);
+    const int64_t rows = reader.number("rows", 1, most_rows());
+    const int64_t parts = reader.number("parts", 1, tiles());
+    chunk_ = reader.number("chunk", 0, 1 << 20);
+    threads_ = reader.small("threads", 0, 1024);
+    reader.finish();
+    if (const auto why = parts_refusal(parts, tiles())) throw schedule_error(asked, "{}", *why);
+    set_blocks(rows, parts);
+  }
+
   const ConvolutionPlan& plan() const { return code_->plan; }
   const Product& product() const { return plan().base.products[0]; }
 
@@ -130,7 +176,7 @@ class WinogradBuilder {
   /// Tries all numbers of rows that stay near, and parts of the filter.
   double choose_blocks() {
     const int64_t all_rows = typical_planes() * code_->down();
-    const int64_t tiles = ceil_ratio(code_->filter_rows(), code_->spec.mr);
+    const int64_t tiles = this->tiles();
     double best = -1;
     std::array<int64_t, 2> chosen = {1, 1};
     for (int64_t rows = 1; rows <= all_rows; ++rows) {
@@ -144,12 +190,16 @@ class WinogradBuilder {
         chosen = {code_->rows, code_->parts};
       }
     }
-    code_->rows = chosen[0];
-    code_->parts = ceil_ratio(tiles, ceil_ratio(tiles, chosen[1]));
+    set_blocks(chosen[0], ceil_ratio(tiles, ceil_ratio(tiles, chosen[1])));
+    return best;
+  }
+
+  void set_blocks(int64_t rows, int64_t parts) {
+    code_->rows = rows;
+    code_->parts = parts;
     GemmSpec& spec = code_->spec;
     const int64_t vectors = ceil_ratio(code_->rows * code_->across(), code_->lanes);
     spec.column_tail = static_cast<int>(vectors % (spec.nr / code_->lanes));
-    return best;
   }
 
   /// A value at one place of a side of the filter.
@@ -211,7 +261,8 @@ class WinogradBuilder {
       launch.buffers.push_back(list_.place(tensor));
       entry.buffers.push_back(use_of(tensor));
     }
-    list_.kernel().schedule = launch.source.label = to_string(code);
+    list_.kernel().schedule = schedule();
+    launch.source.label = to_string(code);
     launch.source.key = fmt::format("{} of\n{}", launch.source.label, key);
     launch.source.entries = {std::move(entry)};
     launch.source.emit = [shared = code_](llvm::Module& module, const CpuTarget& target) {
@@ -219,7 +270,8 @@ class WinogradBuilder {
     };
     launch.items = code.items();
     launch.scratch_bytes = code.scratch_bytes();
-    launch.chunk = 1;
+    launch.chunk = chunk_;
+    launch.threads = threads_;
     list_.kernel().launches.push_back(std::move(launch));
   }
 
@@ -229,6 +281,8 @@ class WinogradBuilder {
   const CpuKernelOptions& options_;
   LaunchList list_;
   std::shared_ptr<WinogradCode> code_;
+  int64_t chunk_ = 1;
+  int threads_ = 0;
 };
 
 }  // namespace
@@ -237,6 +291,12 @@ std::optional<CpuKernel> winograd_kernel(kernel::Arena& arena, const kernel::Ker
                                          const ConvolutionPlan& plan, const CpuTarget& target,
                                          const CpuKernelOptions& options, bool always) {
   return WinogradBuilder(arena, kernel, plan, target, options).build(always);
+}
+
+std::optional<ScheduleSpace> winograd_space(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                            const ConvolutionPlan& plan, const CpuTarget& target,
+                                            const CpuKernelOptions& options) {
+  return WinogradBuilder(arena, kernel, plan, target, options).space();
 }
 
 }  // namespace luminal::codegen

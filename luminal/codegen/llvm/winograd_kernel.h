@@ -15,4 +15,9 @@ std::optional<CpuKernel> winograd_kernel(kernel::Arena& arena, const kernel::Ker
                                          const ConvolutionPlan& plan, const CpuTarget& target,
                                          const CpuKernelOptions& options, bool always);
 
+/// What may be chosen for a convolution; nothing if it cannot be done this way.
+std::optional<ScheduleSpace> winograd_space(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                            const ConvolutionPlan& plan, const CpuTarget& target,
+                                            const CpuKernelOptions& options);
+
 }  // namespace luminal::codegen

@@ -37,7 +37,7 @@ class Expander {
         order_(order_of(whole)) {}
 
   CutPlan run() {
-    CutPlan result{whole_cut(), {}, {}, plan_.microseconds, plan_.estimated};
+    CutPlan result{whole_cut(), {}, {}, plan_.microseconds, plan_.estimated, plan_.work};
     std::vector<Copy> copies = in_order(all_copies());
     for (const Copy& copy : copies) result.kernels.push_back(planned(copy, result));
     group(copies, result);

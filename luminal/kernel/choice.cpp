@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "luminal/kernel/climb.h"
+#include "luminal/kernel/neighbourhoods.h"
 #include "luminal/support/check.h"
 
 namespace luminal::kernel {
@@ -25,6 +26,7 @@ class ChoiceClimber {
       : program_(program), costs_(arena, program, options) {
     best_ = best_cut(costs_, program, options);
     note_order();
+    costs_.allow(options.work_per_node * costs_.order().size());
   }
 
   BestCut climb() {
@@ -42,24 +44,29 @@ class ChoiceClimber {
 
   const BestCut& best() const { return best_; }
   size_t estimated() const { return costs_.estimated(); }
+  size_t work() const { return costs_.work(); }
 
  private:
   void note_order() {
     is_needed_.assign(program_.size(), false);
     for (NodeId id : costs_.order()) is_needed_[id.value] = true;
+    failed_.look(program_, best_.cut);
   }
 
   /// Chooses these definitions and keeps them if the program as a whole is quicker then.
   bool attempt(std::span<const Pick> picks) {
+    const bool matters = std::any_of(picks.begin(), picks.end(), [&](const Pick& pick) {
+      return is_needed_[pick.node.value] && program_.choice(pick.node) != pick.definition;
+    });
+    if (!matters || costs_.is_spent() || failed_.contains_or_insert(program_, picks)) return false;
+    const std::vector<NodeId> order = costs_.order();
     std::vector<Pick> before;
     for (const Pick& pick : picks) {
       if (program_.choice(pick.node) == pick.definition) continue;
       before.push_back({pick.node, program_.choice(pick.node)});
       program_.choose(pick.node, pick.definition);
     }
-    const bool matters = std::any_of(before.begin(), before.end(),
-                                     [&](const Pick& pick) { return is_needed_[pick.node.value]; });
-    if (matters && costs_.refresh()) {
+    if (costs_.refresh()) {
       BestCut candidate{adapted(before), std::numeric_limits<double>::infinity()};
       // What begins far above the best does not climb below it.
       if (costs_.total(candidate.cut) <= best_.microseconds * kSlack + kSlackMicroseconds)
@@ -71,7 +78,7 @@ class ChoiceClimber {
       }
     }
     for (const Pick& pick : before) program_.choose(pick.node, pick.definition);
-    if (matters) costs_.refresh();
+    costs_.restore(order);
     return false;
   }
 
@@ -113,6 +120,7 @@ class ChoiceClimber {
   CutCosts costs_;
   BestCut best_{Cut(0), 0.0};
   std::vector<bool> is_needed_;  // as chosen now
+  FailedChanges failed_;
 };
 
 }  // namespace
@@ -209,6 +217,7 @@ CutPlan search_choice(Arena& arena, ChoiceProgram& program, const CutSearchOptio
       program.choose(chosen);
   }
   plan->estimated = climber.estimated();
+  plan->work = climber.work();
   return *plan;
 }
 

@@ -67,21 +67,22 @@ class Climber {
         for (const std::vector<NodeId>& move : moves(cut, *region))
           improved = attempt(cut, move) || improved;
     }
-    return total_;
+    // Sums of many moves would drift, and infinities do not cancel.
+    double total = 0.0;
+    for (const auto& [kernel, costed] : kernels_) total += costed->microseconds;
+    return total;
   }
 
  private:
   void start(const Cut& cut) {
     kernels_.clear();
     regions_.assign(program_.size(), {});
-    total_ = 0.0;
     for (NodeId id : costs_.order())
       if (cut.contains(id) && !is_source(program_.node(id))) add(id, costs_.kernel(cut, id));
   }
 
   void add(NodeId id, const CutCosts::Costed& costed) {
     kernels_[id] = &costed;
-    total_ += costed.microseconds;
     for (NodeId inside : costed.region) regions_[inside.value].insert(id);
     for (NodeId read : costed.reads) regions_[read.value].insert(id);
   }
@@ -142,7 +143,10 @@ class Climber {
     double before = 0.0, after = 0.0;
     for (NodeId id : affected) {
       if (cut.contains(id)) before += kernels_.at(id)->microseconds;
-      if (next.contains(id)) after += costs_.kernel(next, id).microseconds;
+      if (!next.contains(id)) continue;
+      const CutCosts::Costed* costed = costs_.affordable(next, id);
+      if (costed == nullptr) return false;
+      after += costed->microseconds;
     }
     if (!(after < before - 1e-9) &&
         !(before == std::numeric_limits<double>::infinity() && after < before))
@@ -152,8 +156,6 @@ class Climber {
     cut = next;
     for (NodeId id : affected)
       if (cut.contains(id)) add(id, costs_.kernel(cut, id));
-    total_ = 0.0;  // sums of many moves would drift, and infinities do not cancel
-    for (const auto& [id, costed] : kernels_) total_ += costed->microseconds;
     return true;
   }
 
@@ -166,7 +168,6 @@ class Climber {
   std::vector<bool> is_named_;  // the result of a named definition
   std::map<NodeId, const CutCosts::Costed*> kernels_;
   std::vector<std::set<NodeId>> regions_;  // the kernels that compute or read a node
-  double total_ = 0.0;
 };
 
 }  // namespace
@@ -199,6 +200,7 @@ BestCut best_cut(CutCosts& costs, const Program& program, const CutSearchOptions
   }
   BestCut best{seeds[0], std::numeric_limits<double>::infinity()};
   for (Cut& seed : seeds) {
+    costs.allow(options.work_per_node * costs.order().size());
     const double time = climb(costs, program, seed);
     if (time < best.microseconds) best = {seed, time};
   }

@@ -29,6 +29,17 @@ struct HashRegionKey {
   }
 };
 
+support::Hash128 type_hash(const TensorType& type) {
+  support::Hasher hasher;
+  hasher.add(type.dtype);
+  for (const Expr& extent : type.shape) hasher.add(extent.hash());
+  return hasher.finish128();
+}
+
+struct HashOfHash {
+  size_t operator()(const support::Hash128& hash) const { return hash.lo; }
+};
+
 }  // namespace
 
 struct CutCosts::State {
@@ -38,13 +49,24 @@ struct CutCosts::State {
   std::vector<NodeId> order;
   std::unordered_map<RegionKey, Costed, HashRegionKey> kernels;
   size_t estimated = 0;
+  /// Times by what regions compute, whatever their nodes are called: steps of a recurrence and
+  /// layers that were not outlined are alike.
+  std::unordered_map<support::Hash128, double, HashOfHash> times = {};
+  std::vector<std::vector<std::optional<support::Hash128>>> definitions = {};  // by node, variant
+  std::vector<std::optional<support::Hash128>> types = {};                     // by node
+  /// Which walk saw a node last, and as which one of its nodes.
+  std::vector<std::pair<size_t, uint32_t>> seen = {};
+  size_t walks = 0;
+  uint32_t visited = 0;  // in this walk
+  size_t work = 0;       // bodies looked at and made
+  size_t allowed = 0;
 
   /// Nodes computed by the kernel of `root`, and the materialised ones it reads.
-  RegionKey region(const Cut& cut, NodeId root) const {
+  RegionKey region(const Cut& cut, NodeId root) {
     RegionKey key{root, {}, {}, {}};
     std::vector<NodeId> pending{root};
-    std::vector<bool> seen(program.size(), false);
-    seen[root.value] = true;
+    begin_walk();
+    first_visit(root);
     while (!pending.empty()) {
       const NodeId id = pending.back();
       pending.pop_back();
@@ -53,16 +75,77 @@ struct CutCosts::State {
         continue;
       }
       key.inside.push_back(id);
-      for (const graph::Edge& edge : program.node(id).operands) {
-        if (seen[edge.node.value]) continue;
-        seen[edge.node.value] = true;
-        pending.push_back(edge.node);
-      }
+      for (const graph::Edge& edge : program.node(id).operands)
+        if (first_visit(edge.node)) pending.push_back(edge.node);
     }
     std::sort(key.border.begin(), key.border.end());
     std::sort(key.inside.begin(), key.inside.end());
     for (NodeId id : key.inside) key.variants.push_back(program.variant(id));
     return key;
+  }
+
+  void begin_walk() {
+    seen.resize(program.size(), {0, 0});
+    ++walks;
+    visited = 0;
+  }
+  bool first_visit(NodeId id) {
+    if (seen[id.value].first == walks) return false;
+    seen[id.value] = {walks, visited++};
+    return true;
+  }
+
+  /// What a region computes: equal for regions that differ in which nodes they are only.
+  support::Hash128 shape_of(const Cut& cut, NodeId root) {
+    support::Hasher hasher;
+    std::vector<NodeId> pending{root};
+    begin_walk();
+    first_visit(root);
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      const bool border = id != root && cut.contains(id);
+      hasher.add(border).add(border ? hash_of_type(id) : hash_of_definition(id));
+      if (border) continue;
+      for (const graph::Edge& edge : program.node(id).operands) {
+        if (first_visit(edge.node)) pending.push_back(edge.node);
+        hasher.add(seen[edge.node.value].second);
+      }
+    }
+    return hasher.finish128();
+  }
+
+  support::Hash128 hash_of_type(NodeId id) {
+    types.resize(program.size());
+    std::optional<support::Hash128>& known = types[id.value];
+    if (!known) known = type_hash(program.node(id).type);
+    return *known;
+  }
+
+  support::Hash128 hash_of_definition(NodeId id) {
+    definitions.resize(program.size());
+    std::vector<std::optional<support::Hash128>>& variants = definitions[id.value];
+    const size_t variant = program.variant(id);
+    if (variants.size() <= variant) variants.resize(variant + 1);
+    if (!variants[variant]) variants[variant] = definition_hash(program.node(id));
+    return *variants[variant];
+  }
+
+  /// How many reductions of a region stand one after the other at most.
+  int nesting(const Cut& cut, NodeId root) {
+    begin_walk();
+    return nesting_above(cut, root, root);
+  }
+  int nesting_above(const Cut& cut, NodeId id, NodeId root) {
+    if (id != root && cut.contains(id)) return 0;
+    auto& [walk, depth] = seen[id.value];
+    if (walk == walks) return static_cast<int>(depth);
+    int deepest = 0;
+    for (const graph::Edge& edge : program.node(id).operands)
+      deepest = std::max(deepest, nesting_above(cut, edge.node, root));
+    if (graph::is_reduction(program.node(id).op)) ++deepest;
+    seen[id.value] = {walks, static_cast<uint32_t>(deepest)};
+    return deepest;
   }
 
   double time_of_opaque(NodeId id) const {
@@ -80,10 +163,22 @@ struct CutCosts::State {
   double time_of(const Cut& cut, NodeId id) {
     if (is_opaque(program.node(id)) && program.node(id).op != Op::kGraphBreak)
       return time_of_opaque(id);
+    const support::Hash128 shape = shape_of(cut, id);
+    if (const auto known = times.find(shape); known != times.end()) return known->second;
+    const size_t before = arena.size();
+    const double time = time_of_kernel(cut, id);
+    work += arena.size() - before;
+    times.emplace(shape, time);
+    return time;
+  }
+
+  double time_of_kernel(const Cut& cut, NodeId id) {
     ++estimated;
+    if (nesting(cut, id) > options.most_nested) return kRejected;
     const auto derived = derive(arena, program, cut, id, {.most_nodes = options.most_nodes});
     const Kernel* kernel = std::get_if<Kernel>(&derived);
     if (kernel == nullptr) return kRejected;
+    work += arena.reachable(std::span(&kernel->roots[0].value, 1)).size();
     if (options.cost)
       if (const auto known = options.cost(arena, *kernel)) return *known;
     return estimate(arena, *kernel, options.machine, options.estimate).microseconds;
@@ -102,6 +197,8 @@ bool CutCosts::refresh() {
   return true;
 }
 
+void CutCosts::restore(std::vector<NodeId> order) { state_->order = std::move(order); }
+
 CutCosts::~CutCosts() = default;
 
 const std::vector<NodeId>& CutCosts::order() const { return state_->order; }
@@ -111,10 +208,28 @@ const CutCosts::Costed& CutCosts::kernel(const Cut& cut, NodeId id) {
   RegionKey key = state_->region(cut, id);
   const auto found = state_->kernels.find(key);
   if (found != state_->kernels.end()) return found->second;
-  const double time = state_->time_of(cut, id) * state_->program.repeats(id);
+  // More nodes than a body may have are not even derived.
+  const double time = key.inside.size() > state_->options.most_nodes
+                          ? kRejected
+                          : state_->time_of(cut, id) * state_->program.repeats(id);
   Costed costed{time, key.inside, key.border};
   return state_->kernels.emplace(std::move(key), std::move(costed)).first->second;
 }
+
+const CutCosts::Costed* CutCosts::affordable(const Cut& cut, NodeId id) {
+  if (is_spent() && !is_known(cut, id)) return nullptr;
+  return &kernel(cut, id);
+}
+
+bool CutCosts::is_known(const Cut& cut, NodeId id) const {
+  const graph::Node& node = state_->program.node(id);
+  return (is_opaque(node) && node.op != Op::kGraphBreak) ||
+         state_->times.contains(state_->shape_of(cut, id));
+}
+
+void CutCosts::allow(size_t work) { state_->allowed += work; }
+bool CutCosts::is_spent() const { return state_->work >= state_->allowed; }
+size_t CutCosts::work() const { return state_->work; }
 
 double CutCosts::total(const Cut& cut) {
   double sum = 0.0;

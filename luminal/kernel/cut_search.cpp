@@ -86,7 +86,7 @@ void group_launches(Arena& arena, const Program& program, CutPlan& plan) {
 std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& cut,
                                 const CutSearchOptions& options) {
   CutCosts costs(arena, program, options);
-  CutPlan plan{cut, {}, {}, 0.0, 0};
+  CutPlan plan{cut, {}, {}, 0.0, 0, 0};
   for (NodeId id : costs.order()) {
     const Node& node = program.node(id);
     if (!cut.contains(id) || is_source(node)) continue;
@@ -128,6 +128,7 @@ CutPlan search_cut(Arena& arena, const Program& program, const CutSearchOptions&
   std::optional<CutPlan> plan = plan_cut(arena, program, best.cut, options);
   LUMINAL_CHECK(plan.has_value(), "even one kernel per node is rejected");
   plan->estimated = costs.estimated();
+  plan->work = costs.work();
   return *plan;
 }
 

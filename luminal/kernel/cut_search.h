@@ -44,15 +44,22 @@ struct CutPlan {
   /// Kernels (by position) that go into one launch; members are independent of each other.
   std::vector<std::vector<size_t>> launches;
   double microseconds = 0.0;
-  /// How many kernels were estimated, for reports.
+  /// How many kernels were estimated, for reports, and how many bodies were looked at for that.
   size_t estimated = 0;
+  size_t work = 0;
 };
 
 struct CutSearchOptions {
   Machine machine = Machine::h200();
   EstimateOptions estimate = {};
   /// Bodies of more nodes are not tried.
-  size_t most_nodes = 400;
+  size_t most_nodes = 256;
+  /// Nor kernels with more reductions one after the other.
+  int most_nested = 8;
+  /// How many bodies a search may look at for each node of the program, about: so many in the climb
+  /// from each seed, and so many for choices of definitions. What was looked at before can still be
+  /// used then, so that repeated parts are treated alike.
+  size_t work_per_node = 150;
   /// Let kernels store values on the way to others.
   bool store_through = true;
   /// Put independent kernels that are alike and read a common tensor into one launch, which counts
@@ -80,14 +87,24 @@ class CutCosts {
     std::vector<NodeId> reads;
   };
   const Costed& kernel(const Cut& cut, NodeId id);
+  /// The same, but nothing if that takes work that is not allowed any more.
+  const Costed* affordable(const Cut& cut, NodeId id);
+  /// Allows so much more work. No work is allowed at first, but `kernel` does what it takes.
+  void allow(size_t work);
+  bool is_spent() const;
+  /// Bodies looked at so far.
+  size_t work() const;
   /// The program changed its definitions: finds the new order. False if they are cyclic now, which
   /// leaves the old order.
   bool refresh();
+  /// The program has the definitions back with which it had this order.
+  void restore(std::vector<NodeId> order);
   const std::vector<NodeId>& order() const;
   size_t estimated() const;
 
  private:
   struct State;
+  bool is_known(const Cut& cut, NodeId id) const;
   std::unique_ptr<State> state_;
 };
 

@@ -95,6 +95,20 @@ bool is_free_to_compute(const Node& node) {
   return node.op == Op::kIota || is_scalar_constant(node);
 }
 
+support::Hash128 definition_hash(const Node& node) {
+  support::Hasher hasher;
+  hasher.add(node.op).add(node.dtype());
+  for (const graph::Expr& extent : node.shape()) hasher.add(extent.hash());
+  for (const graph::Edge& edge : node.operands) edge.view.add_to(hasher);
+  if (is_scalar_constant(node))
+    node.attribute<graph::ConstantAttribute>().value.at(0).add_to(hasher);
+  if (const auto* iota = std::get_if<graph::IotaAttribute>(&node.attributes))
+    hasher.add(iota->value.hash());
+  if (const auto* reduce = std::get_if<graph::ReduceAttribute>(&node.attributes))
+    hasher.add(reduce->axes);
+  return hasher.finish128();
+}
+
 std::optional<std::vector<NodeId>> topological_order(const Program& program) {
   enum class Mark : uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(program.size(), Mark::kNew);

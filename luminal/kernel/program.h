@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "luminal/graph/graph.h"
+#include "luminal/support/hash.h"
 
 namespace luminal::kernel {
 
@@ -78,6 +79,10 @@ bool is_source(const graph::Node& node);
 bool reads_memory(const graph::Node& node);
 /// True for scalar constants and iotas, which are computed where they are needed.
 bool is_free_to_compute(const graph::Node& node);
+
+/// What a node does, apart from which nodes it reads and what data it holds. Not for custom
+/// functions and the like, which differ in more.
+support::Hash128 definition_hash(const graph::Node& node);
 
 /// The nodes that the roots need, operands (and what else is awaited) before users; nothing if the
 /// definitions are cyclic.

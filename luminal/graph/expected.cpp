@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "luminal/graph/dim_binding.h"
 #include "luminal/graph/effects.h"
 #include "luminal/graph/epsilon.h"
 #include "luminal/graph/query.h"
@@ -45,9 +46,20 @@ struct Facts {
   bool has_sum = false;
   bool has_bits = false;  // of a float that was computed: any NaN may have other ones
   DType computes_in = DType::kF64;
+  double longest_sum = 1.0;  // terms
 };
 
-Facts facts_of(const Graph& graph, const Output& output) {
+/// How many terms each element of a sum has.
+double terms_of(const Node& sum, const DimValues& dims) {
+  const auto count = [&](const Shape& shape) {
+    double product = 1.0;
+    for (const int64_t extent : extents_of(shape, dims)) product *= static_cast<double>(extent);
+    return product;
+  };
+  return count(sum.operands[0].view.domain()) / std::max(1.0, count(sum.shape()));
+}
+
+Facts facts_of(const Graph& graph, const Output& output, const DimValues& dims) {
   Facts facts;
   for (const NodeId id : upstream(graph, std::span(&output.edge.node, 1))) {
     const Node& node = graph.node(id);
@@ -57,10 +69,20 @@ Facts facts_of(const Graph& graph, const Output& output) {
     if (!is_rounded(graph, node)) continue;
     facts.rounded = true;
     facts.has_product = facts.has_product || node.op == Op::kProd;
-    facts.has_sum = facts.has_sum || node.op == Op::kSum;
+    if (node.op == Op::kSum) {
+      facts.has_sum = true;
+      facts.longest_sum = std::max(facts.longest_sum, terms_of(node, dims));
+    }
     if (bits(node.dtype()) < 64) facts.computes_in = DType::kF32;
   }
   return facts;
+}
+
+/// Terms of a sum are moved one by one, which adds up like the root of their number; rounding each
+/// partial sum, which grows as well, adds up faster. From some hundred terms on it is what counts.
+double slack_for(const Facts& facts) {
+  constexpr double kShortSum = 256.0;
+  return kSlack * std::max(1.0, std::sqrt(facts.longest_sum / kShortSum));
 }
 
 /// Values of f64 where the dtype they stand for can hold them: beyond its range as it has them.
@@ -75,7 +97,8 @@ std::vector<double> held_in(DType dtype, const Array& wide) {
 
 class ExpectedRun {
  public:
-  ExpectedRun(const Graph& graph, const RunRequest& request) : graph_(graph), request_(request) {
+  ExpectedRun(const Graph& graph, const RunRequest& request, int pairs)
+      : graph_(graph), request_(request), pairs_(pairs) {
     request_.on_step = nullptr;
     request_.text = &unheard_;
   }
@@ -86,8 +109,9 @@ class ExpectedRun {
     for (const Array& value : given) result.push_back({value, {}, {}, false});
     DType computes_in = DType::kF64;
     bool rounded = false;
+    const DimValues dims = bind_dims(graph_, request_.inputs, request_.dims);
     for (const Output& output : graph_.outputs()) {
-      facts_.push_back(facts_of(graph_, output));
+      facts_.push_back(facts_of(graph_, output, dims));
       rounded = rounded || facts_.back().rounded;
       if (facts_.back().computes_in == DType::kF32) computes_in = DType::kF32;
     }
@@ -95,20 +119,16 @@ class ExpectedRun {
     by_ = move_of(computes_in);
     const auto wide = outputs_of(Move::kNone);
     if (!wide) return with_last_place(std::move(result));
-    const auto one = outputs_of(Move::kOneWay);
-    const auto other = outputs_of(Move::kOtherWay);
+    std::vector<std::vector<double>> spreads(result.size());
+    for (uint64_t seed = 0; seed < static_cast<uint64_t>(pairs_); ++seed)
+      widen_spreads(given, *wide, seed, spreads);
     for (size_t k = 0; k < result.size(); ++k) {
       if (!facts_[k].rounded) continue;
       result[k].has_product = facts_[k].has_product;
       result[k].has_sum = facts_[k].has_sum;
-      const DType dtype = result[k].value.dtype();
-      result[k].wide = held_in(dtype, (*wide)[k]);
-      std::vector<double> spread(result[k].wide.size(), 0.0);
-      for (const std::vector<Array>* run :
-           {&given, one ? &*one : nullptr, other ? &*other : nullptr})
-        if (run != nullptr) add_distances((*run)[k], (*wide)[k], dtype, spread);
-      if (facts_[k].has_bits) spread.assign(spread.size(), INFINITY);
-      result[k].allowed = allowed(result[k].value, std::move(spread));
+      result[k].wide = held_in(result[k].value.dtype(), (*wide)[k]);
+      if (facts_[k].has_bits) spreads[k].assign(spreads[k].size(), INFINITY);
+      result[k].allowed = allowed(result[k].value, std::move(spreads[k]), slack_for(facts_[k]));
     }
     return result;
   }
@@ -116,17 +136,32 @@ class ExpectedRun {
  private:
   /// The widened graph's outputs. Nothing where it cannot run: positions that follow from moved
   /// floats may be out of range.
-  std::optional<std::vector<Array>> outputs_of(Move move) const {
+  std::optional<std::vector<Array>> outputs_of(Move move, uint64_t seed = 0) const {
     std::map<std::string, Array> inputs;
     RunRequest request = request_;
     uint64_t number = 0;
     for (const auto& [name, value] : request_.inputs)
-      inputs.emplace(name, widened(*value, move, by_, number++));
+      inputs.emplace(name, widened(*value, move, by_, number++, seed));
     for (const auto& [name, value] : inputs) request.inputs[name] = &value;
     try {
-      return make_interpreter(widened(graph_, move))->run(request);
+      return make_interpreter(widened(graph_, move, seed))->run(request);
     } catch (const UserError&) {
       return std::nullopt;
+    }
+  }
+
+  /// Raises the spreads to what one pair of moved runs says.
+  void widen_spreads(const std::vector<Array>& given, const std::vector<Array>& wide, uint64_t seed,
+                     std::vector<std::vector<double>>& spreads) const {
+    const auto one = outputs_of(Move::kOneWay, seed), other = outputs_of(Move::kOtherWay, seed);
+    for (size_t k = 0; k < given.size(); ++k) {
+      if (!facts_[k].rounded) continue;
+      std::vector<double> spread(static_cast<size_t>(given[k].size()), 0.0);
+      for (const std::vector<Array>* run :
+           {&given, one ? &*one : nullptr, other ? &*other : nullptr})
+        if (run != nullptr) add_distances((*run)[k], wide[k], given[k].dtype(), spread);
+      spreads[k].resize(spread.size(), 0.0);
+      for (size_t i = 0; i < spread.size(); ++i) spreads[k][i] = std::max(spreads[k][i], spread[i]);
     }
   }
 
@@ -145,7 +180,7 @@ class ExpectedRun {
   /// An element whose runs agree by chance is given what seven of eight have at least: values of
   /// very different size may stand in one array, and the small ones must not get the slack of the
   /// large ones.
-  static std::vector<double> allowed(const Array& value, std::vector<double> spread) {
+  static std::vector<double> allowed(const Array& value, std::vector<double> spread, double slack) {
     std::vector<double> finite;
     for (const double each : spread)
       if (std::isfinite(each)) finite.push_back(each);
@@ -158,7 +193,7 @@ class ExpectedRun {
     const std::vector<double> values = value.to_vector<double>();
     const bool real = is_float(value.dtype());
     for (size_t i = 0; i < spread.size(); ++i) {
-      spread[i] = kSlack * std::max(spread[i], real ? usual : 0.0) + smallest(value.dtype());
+      spread[i] = slack * std::max(spread[i], real ? usual : 0.0) + smallest(value.dtype());
       if (real && std::isfinite(values[i]))
         spread[i] += last_place(value.dtype()) * std::fabs(values[i]);
     }
@@ -169,13 +204,15 @@ class ExpectedRun {
     for (size_t k = 0; k < result.size(); ++k) {
       if (!facts_[k].rounded) continue;
       result[k].wide = result[k].value.to_vector<double>();
-      result[k].allowed = allowed(result[k].value, std::vector<double>(result[k].wide.size(), 0.0));
+      result[k].allowed = allowed(result[k].value, std::vector<double>(result[k].wide.size(), 0.0),
+                                  slack_for(facts_[k]));
     }
     return result;
   }
 
   const Graph& graph_;
   RunRequest request_;
+  int pairs_;
   std::vector<Facts> facts_;
   double by_ = 0.0;
   std::ostringstream unheard_;
@@ -194,8 +231,8 @@ bool overflowed(double should, double is) { return std::isinf(should) && !std::i
 
 double last_place(DType dtype) { return (bits(dtype) >= 32 ? 4.0 : 1.0) * epsilon(dtype); }
 
-std::vector<Expected> expected_outputs(const Graph& graph, const RunRequest& request) {
-  return ExpectedRun(graph, request).run();
+std::vector<Expected> expected_outputs(const Graph& graph, const RunRequest& request, int pairs) {
+  return ExpectedRun(graph, request, pairs).run();
 }
 
 Comparison compare(const Array& actual, const Expected& expected) {

@@ -35,15 +35,20 @@ struct Expected {
   bool has_sum = false;
 };
 
-/// How many times the distance between the oracle's runs an element may be away.
+/// How many times the distance between the oracle's runs an element may be away. More where sums
+/// are long: their partial sums are rounded too.
 inline constexpr double kSlack = 4.0;
 
 /// Relative distance to the next value of a float dtype: what rounding a result once may cost, and
 /// for f32 and f64 what a short chain of functions may.
 double last_place(DType dtype);
 
-/// Every output of the graph. Effects (prints) are not repeated.
-std::vector<Expected> expected_outputs(const Graph& graph, const RunRequest& request);
+/// Every output of the graph. Effects (prints) are not repeated. The moved runs are made `pairs`
+/// times with other moves: with one pair an element in some thousands may agree by chance and be
+/// allowed too little, so what seems wrong deserves kManyPairs.
+std::vector<Expected> expected_outputs(const Graph& graph, const RunRequest& request,
+                                       int pairs = 1);
+inline constexpr int kManyPairs = 8;
 
 /// An element that is not as it should be.
 struct WrongElement {

@@ -10,11 +10,11 @@ namespace {
 using Inputs = std::map<std::string, Array>;
 
 std::vector<Expected> expected_of(const Graph& graph, const Inputs& inputs,
-                                  const DimValues& dims = {}) {
+                                  const DimValues& dims = {}, int pairs = 1) {
   RunRequest request;
   for (const auto& [name, value] : inputs) request.inputs[name] = &value;
   request.dims = dims;
-  return expected_outputs(graph, request);
+  return expected_outputs(graph, request, pairs);
 }
 
 Array floats(DType dtype, const std::vector<double>& values) {
@@ -137,6 +137,28 @@ TEST(Expected, PartsOfASumThatOverflowsMayCancelToNaN) {
   EXPECT_EQ(compared({3e38, 3e38, 3e38, -3e38}, NAN).undecided, 1);
   EXPECT_FALSE(compared({3e38, 3e38, 3e38, -3e38}, 1.0).passed());
   EXPECT_FALSE(compared({1, 2, 3, 4}, NAN).passed());
+}
+
+TEST(Expected, PartialSumsOfLongSumsAreRoundedToo) {
+  constexpr int64_t kTerms = 3136;
+  Graph graph;
+  const NodeId x = graph.add_input("x", DType::kF32, {kTerms});
+  graph.add_output("y", graph.whole(graph.add(Op::kSum, {graph.whole(x)}, ReduceAttribute{1})));
+  // Large terms that nearly cancel, one by one: what a product of long rows does.
+  std::vector<double> terms(kTerms);
+  float one_by_one = 0.0F;
+  for (size_t k = 0; k < terms.size(); ++k) {
+    const double size = 0.5 + static_cast<double>((k * 2654435761U) % 1000) * 1e-3;
+    terms[k] = static_cast<float>(k < terms.size() / 2 ? size : -size);
+    one_by_one += static_cast<float>(terms[k]);
+  }
+  const Expected expected =
+      expected_of(graph, {{"x", floats(DType::kF32, terms)}}, {}, kManyPairs)[0];
+  const auto compared = [&](double value) {
+    return compare(Array::from<double>(DType::kF32, {}, std::vector{value}), expected);
+  };
+  EXPECT_TRUE(compared(one_by_one).passed()) << to_string(compared(one_by_one));
+  EXPECT_FALSE(compared(one_by_one + 0.1).passed()) << "a lost term would go unnoticed";
 }
 
 TEST(Expected, OtherTypesAndShapesAreWrongAndEmptyArraysRight) {

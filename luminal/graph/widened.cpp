@@ -11,6 +11,9 @@ namespace {
 /// Integers of up to this size are counts and positions; products of two are exact in f32.
 constexpr double kSmallInteger = 4096.0;
 
+/// More than a graph has nodes or inputs.
+constexpr uint64_t kSeedStep = uint64_t{1} << 40;
+
 /// From -1 to 1, not near 0, the same for the same number; of different size for different numbers,
 /// so that moves do not cancel where results do.
 double direction(uint64_t number, Move move) {
@@ -46,7 +49,7 @@ bool is_exact_op(Op op) {
 
 class Widener {
  public:
-  Widener(const Graph& graph, Move move) : graph_(graph), move_(move) {}
+  Widener(const Graph& graph, Move move, uint64_t seed) : graph_(graph), move_(move), seed_(seed) {}
 
   Graph run() {
     for (const NodeId id : graph_.ids()) new_id_.push_back(add(id));
@@ -76,7 +79,7 @@ class Widener {
     const Node& node = graph_.node(id);
     const NodeId added = is_float(node.dtype()) ? add_float(node) : add_other(node);
     if (move_ == Move::kNone || !is_rounded(graph_, node)) return added;
-    const double by = 1.0 + move_of(node.dtype()) * direction(id.value, move_);
+    const double by = 1.0 + move_of(node.dtype()) * direction(id.value + seed_ * kSeedStep, move_);
     const NodeId factor = result_.add_constant(Scalar::of(DType::kF64, by));
     return result_.add(Op::kMul, {result_.whole(added), Edge{View({}, node.shape(), {}), factor}});
   }
@@ -132,6 +135,7 @@ class Widener {
 
   const Graph& graph_;
   Move move_;
+  uint64_t seed_;
   Graph result_;
   std::vector<NodeId> new_id_;
 };
@@ -164,16 +168,18 @@ double move_of(DType dtype) {
   return kFewUnits * epsilon(DType::kF32);
 }
 
-Graph widened(const Graph& graph, Move move) { return Widener(graph, move).run(); }
+Graph widened(const Graph& graph, Move move, uint64_t seed) {
+  return Widener(graph, move, seed).run();
+}
 
-Array widened(const Array& value, Move move, double by, uint64_t number) {
+Array widened(const Array& value, Move move, double by, uint64_t number, uint64_t seed) {
   if (!is_float(value.dtype())) return value;
   Array wide = value.cast(DType::kF64);
   if (move == Move::kNone || all_small_integers(wide.to_vector<double>())) return wide;
-  const uint64_t seed = support::hash_combine(number, 1);
+  const uint64_t own = support::hash_combine(number + seed * kSeedStep, 1);
   uint64_t position = 0;
   for (double& element : wide.mutable_as<double>())
-    element *= 1.0 + by * direction(seed + position++, move);
+    element *= 1.0 + by * direction(own + position++, move);
   return wide;
 }
 

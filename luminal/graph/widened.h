@@ -19,11 +19,11 @@ double move_of(DType dtype);
 
 /// The graph in f64. Inputs have the same names and take the same values, as f64; outputs are f64
 /// where they were floats. Bits and the user's functions see the dtypes they saw before. Effects
-/// become copies.
-Graph widened(const Graph& graph, Move move = Move::kNone);
+/// become copies. Another `seed` moves results by other amounts.
+Graph widened(const Graph& graph, Move move = Move::kNone, uint64_t seed = 0);
 
 /// An input for a widened graph, `number` of the graph's. Values that are all small integers, which
 /// graphs compare and count with, are not moved.
-Array widened(const Array& value, Move move, double by, uint64_t number);
+Array widened(const Array& value, Move move, double by, uint64_t number, uint64_t seed = 0);
 
 }  // namespace luminal::graph

@@ -146,11 +146,19 @@ class Checker : public StepWatcher {
         request.inputs[node.attribute<graph::InputAttribute>().name] = &captured_.at(next++);
     for (const auto& [name, unused] : definition.graph.dims())
       if (const auto found = dims_.find(name); found != dims_.end()) request.dims.insert(*found);
-    const std::vector<graph::Expected> expected =
-        graph::expected_outputs(definition.graph, request);
+    std::vector<graph::Expected> expected = graph::expected_outputs(definition.graph, request);
+    if (!all_pass(definition, expected, memory))
+      expected = graph::expected_outputs(definition.graph, request, graph::kManyPairs);
     for (size_t k = 0; k < expected.size(); ++k)
       compare(number, definition.outputs[k], expected[k], memory);
     ++report_.checked;
+  }
+
+  static bool all_pass(const KernelDefinition& definition,
+                       const std::vector<graph::Expected>& expected, const RunMemory& memory) {
+    for (size_t k = 0; k < expected.size(); ++k)
+      if (!graph::compare(memory.array(definition.outputs[k]), expected[k]).passed()) return false;
+    return true;
   }
 
   void check_host(size_t number, const HostStep& host, const RunMemory& memory) {

@@ -31,6 +31,10 @@ constexpr std::string_view kSuffix = ".entry";
 constexpr std::size_t kKeyDigits = 32;
 // Other processes add to the cache too, so the estimate of its size is renewed now and then.
 constexpr int kPutsBetweenLooks = 256;
+// Entries lie in directories by the first two digits of their keys.
+constexpr int kGroups = 256;
+// A cache of many entries is not looked at as a whole to know its size: that took seconds.
+constexpr int kEnoughEntries = 512;
 // Evicting a tenth at a time makes the scan of the directory rare.
 constexpr double kFillAfterEviction = 0.9;
 // A temporary file this old belongs to nobody: writing takes seconds at most.
@@ -89,35 +93,62 @@ struct FoundFile {
   std::string path;
 };
 
-// Calls back for every file that is named like one of ours: <2 digits>/<32 digits>.<something>.
+// Calls back for every file of a group that is named like one of ours: <32 digits>.<something>.
+template <typename Visit>
+void visit_group(const fs::path& directory, const std::string& group, Visit visit) {
+  std::error_code error;
+  for (fs::directory_iterator file(directory / group, error), end; !error && file != end;
+       file.increment(error)) {
+    const std::string name = file->path().filename().string();
+    if (name.size() <= kKeyDigits || name[kKeyDigits] != '.' || !name.starts_with(group)) continue;
+    const auto key = parse_hash128(std::string_view(name).substr(0, kKeyDigits));
+    struct stat status {};
+    // A file may be gone since it was listed.
+    if (!key || ::stat(file->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    visit(*key, std::string_view(name).substr(kKeyDigits), file->path().string(), status);
+  }
+}
+
+// The same for all groups, which are named by two digits.
 template <typename Visit>
 void visit_files(const std::string& directory, Visit visit) {
-  std::error_code error;
-  for (fs::directory_iterator outer(directory, error), end; !error && outer != end;
-       outer.increment(error)) {
-    const std::string group = outer->path().filename().string();
-    if (group.size() != 2) continue;
-    std::error_code inner_error;
-    for (fs::directory_iterator inner(outer->path(), inner_error);
-         !inner_error && inner != fs::directory_iterator(); inner.increment(inner_error)) {
-      const std::string name = inner->path().filename().string();
-      if (name.size() <= kKeyDigits || name[kKeyDigits] != '.' || !name.starts_with(group))
-        continue;
-      const auto key = parse_hash128(std::string_view(name).substr(0, kKeyDigits));
-      struct stat status {};
-      // A file may be gone since it was listed.
-      if (!key || ::stat(inner->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-      visit(*key, std::string_view(name).substr(kKeyDigits), inner->path().string(), status);
-    }
+  for (int group = 0; group < kGroups; ++group)
+    visit_group(directory, fmt::format("{:02x}", group), visit);
+}
+
+// Temporary files of writers that died.
+void remove_if_abandoned(std::string_view suffix, const std::string& path,
+                         const struct stat& status) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  if (suffix.ends_with(".tmp") &&
+      nanoseconds(now) - nanoseconds(status.st_mtim) > kAbandonedAfterNs)
+    ::unlink(path.c_str());
+}
+
+// About how many bytes there are, from groups that begin at one until enough entries were seen:
+// keys are hashes, so groups are alike. Exact where there are few entries.
+std::uint64_t sampled_bytes(const std::string& directory, Hash128 first) {
+  std::uint64_t bytes = 0;
+  int entries = 0;
+  int groups = 0;
+  for (; groups < kGroups && entries < kEnoughEntries; ++groups) {
+    const auto group = (static_cast<int>(first.hi >> 56) + groups) % kGroups;
+    visit_group(
+        directory, fmt::format("{:02x}", group),
+        [&](Hash128, std::string_view suffix, const std::string& path, const struct stat& status) {
+          if (suffix != kSuffix) return remove_if_abandoned(suffix, path, status);
+          bytes += static_cast<std::uint64_t>(status.st_size);
+          ++entries;
+        });
   }
+  return bytes * kGroups / static_cast<std::uint64_t>(groups);
 }
 
 // All entries, least recently used first. Temporary files of writers that died are removed on the
 // way.
 std::vector<FoundFile> find_entries(const std::string& directory) {
   std::vector<FoundFile> found;
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
   visit_files(directory, [&](Hash128 key, std::string_view suffix, std::string path,
                              const struct stat& status) {
     if (suffix == kSuffix)
@@ -125,9 +156,8 @@ std::vector<FoundFile> find_entries(const std::string& directory) {
                         .bytes = static_cast<std::uint64_t>(status.st_size),
                         .last_used_ns = nanoseconds(status.st_atim)},
                        std::move(path)});
-    else if (suffix.ends_with(".tmp") &&
-             nanoseconds(now) - nanoseconds(status.st_mtim) > kAbandonedAfterNs)
-      ::unlink(path.c_str());
+    else
+      remove_if_abandoned(suffix, path, status);
   });
   std::sort(found.begin(), found.end(), [](const FoundFile& left, const FoundFile& right) {
     return std::pair(left.entry.last_used_ns, left.entry.key) <
@@ -194,7 +224,7 @@ bool FileCache::put(Hash128 key, std::string_view bytes) {
     std::string file = header_of(key, options_.version, bytes);
     file += bytes;
     write_file_atomic(path, file);
-    evict_if_too_large(file.size());
+    evict_if_too_large(key, file.size());
     return true;
   } catch (const Error& error) {
     warn_once(error.what());
@@ -224,13 +254,15 @@ void FileCache::clear() {
   known_bytes_.reset();
 }
 
-void FileCache::evict_if_too_large(std::uint64_t bytes_added) {
+void FileCache::evict_if_too_large(Hash128 added, std::uint64_t bytes_added) {
   const std::lock_guard lock(mutex_);
   if (known_bytes_) *known_bytes_ += bytes_added;
-  const bool look = !known_bytes_ || ++puts_since_look_ >= kPutsBetweenLooks;
-  if (!look && *known_bytes_ <= options_.max_bytes) return;
+  if (!known_bytes_ || ++puts_since_look_ >= kPutsBetweenLooks) {
+    puts_since_look_ = 0;
+    known_bytes_ = sampled_bytes(options_.directory, added);
+  }
+  if (*known_bytes_ <= options_.max_bytes) return;
   const std::vector<FoundFile> found = find_entries(options_.directory);
-  puts_since_look_ = 0;
   known_bytes_ = total_bytes(found);
   if (*known_bytes_ <= options_.max_bytes) return;
   const auto wanted =

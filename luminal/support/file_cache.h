@@ -51,7 +51,8 @@ class FileCache {
   std::optional<std::string> get(std::string_view key) { return get(key_of(key)); }
 
   /// Stores bytes under a key and replaces what was there; evicts what was not used for longest
-  /// when the cache grows past its limit. False if nothing was stored.
+  /// when the cache grows past its limit, which is judged by a part of the entries where there are
+  /// many. False if nothing was stored.
   bool put(Hash128 key, std::string_view bytes);
   bool put(std::string_view key, std::string_view bytes) { return put(key_of(key), bytes); }
 
@@ -71,13 +72,13 @@ class FileCache {
 
  private:
   std::string path_of(Hash128 key) const;
-  void evict_if_too_large(std::uint64_t bytes_added);
+  void evict_if_too_large(Hash128 added, std::uint64_t bytes_added);
   void warn_once(std::string_view problem);
 
   const FileCacheOptions options_;
   std::atomic<bool> warned_{false};
   std::mutex mutex_;                          // guards what follows
-  std::optional<std::uint64_t> known_bytes_;  // size at the last look, and what we added since
+  std::optional<std::uint64_t> known_bytes_;  // at the last look, about, and what we added since
   int puts_since_look_ = 0;
 };
 

@@ -225,6 +225,17 @@ TEST_F(FileCacheTest, TheLimitHoldsForWhatOthersLeft) {
   EXPECT_EQ(small.get("new"), "value");
 }
 
+TEST_F(FileCacheTest, TheLimitHoldsForManyEntries) {
+  // So many that their size is judged by some of them.
+  {
+    FileCache unlimited(options());
+    for (int i = 0; i < 700; ++i) unlimited.put(fmt::format("entry {}", i), std::string(100, 'x'));
+  }
+  FileCache(options(50'000)).put("last", "x");
+  EXPECT_LE(FileCache(options()).size_bytes(), 50'000u);
+  EXPECT_EQ(FileCache(options()).get("last"), "x");
+}
+
 TEST_F(FileCacheTest, WhatIsLargerThanTheCacheIsNotStored) {
   FileCache cache(options(1000));
   EXPECT_FALSE(cache.put("big", std::string(1000 - kHeader + 1, 'b')));

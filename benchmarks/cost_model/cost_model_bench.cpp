@@ -4,9 +4,7 @@
 // the fastest of them. Compiling measures nothing; what is found here is written into Machine::cpu.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <random>
 
@@ -18,6 +16,7 @@
 #include "luminal/luminal.h"
 #include "luminal/plan/compiled_program.h"
 #include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/search/calibration.h"
 #include "luminal/support/stats.h"
 
 namespace luminal::benchmarks {
@@ -181,81 +180,18 @@ struct Samples {
   std::vector<Sample> all;
 };
 
-double estimated(Samples& samples, const Sample& sample, const kernel::Machine& machine) {
-  return kernel::estimate(*samples.arenas[sample.model], sample.kernel, machine).microseconds;
-}
-
-/// The mean of squared logarithms of estimate over time.
-double error_of(Samples& samples, const kernel::Machine& machine) {
-  double sum = 0;
-  for (const Sample& sample : samples.all) {
-    const double ratio = std::log(estimated(samples, sample, machine) / sample.measured);
-    sum += ratio * ratio;
-  }
-  return sum / static_cast<double>(samples.all.size());
-}
-
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<size_t> order(values.size());
-  for (size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> result(values.size());
-  for (size_t k = 0; k < order.size(); ++k) result[order[k]] = static_cast<double>(k);
+std::vector<search::TimedKernel> timed(const Samples& samples) {
+  std::vector<search::TimedKernel> result;
+  for (const Sample& sample : samples.all)
+    result.push_back({samples.arenas[sample.model].get(), &sample.kernel, sample.measured});
   return result;
 }
 
-/// Spearman's coefficient.
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a);
-  const std::vector<double> y = ranks(b);
-  const auto n = static_cast<double>(a.size());
-  double squares = 0;
-  for (size_t k = 0; k < x.size(); ++k) squares += (x[k] - y[k]) * (x[k] - y[k]);
-  return 1 - 6 * squares / (n * (n * n - 1));
-}
-
-using Constant = double kernel::Machine::*;
-constexpr std::pair<const char*, Constant> kConstants[] = {
-    {"launch_us", &kernel::Machine::launch_us},
-    {"pass_us", &kernel::Machine::pass_us},
-    {"memory_bytes", &kernel::Machine::memory_bytes},
-    {"cache_bytes", &kernel::Machine::cache_bytes},
-    {"vector_flops", &kernel::Machine::vector_flops},
-    {"matrix_flops", &kernel::Machine::matrix_flops},
-    {"transcendental_flops", &kernel::Machine::transcendental_flops}};
-
-/// Turns one constant after the other by smaller and smaller factors as long as that helps.
-kernel::Machine fitted(Samples& samples, kernel::Machine machine) {
-  double best = error_of(samples, machine);
-  for (const double factor : {2.0, 1.4, 1.15}) {
-    bool improved = true;
-    for (int round = 0; improved && round < 6; ++round) {
-      improved = false;
-      for (const auto& [name, constant] : kConstants)
-        for (const double step : {factor, 1 / factor}) {
-          kernel::Machine other = machine;
-          other.*constant *= step;
-          const double error = error_of(samples, other);
-          if (error >= best * 0.999) continue;
-          best = error;
-          machine = other;
-          improved = true;
-        }
-    }
-  }
-  return machine;
-}
-
-void report(const char* title, Samples& samples, const kernel::Machine& machine) {
-  std::vector<double> guesses;
-  std::vector<double> times;
-  for (const Sample& sample : samples.all) {
-    guesses.push_back(estimated(samples, sample, machine));
-    times.push_back(sample.measured);
-  }
+void report(const char* title, const Samples& samples, const kernel::Machine& machine) {
+  const search::ModelQuality quality = search::quality_of(timed(samples), machine);
   fmt::print("{}: rank correlation {:.3f}, typical factor {:.2f}\n", title,
-             rank_correlation(guesses, times), std::exp(std::sqrt(error_of(samples, machine))));
-  for (const auto& [name, constant] : kConstants)
+             quality.rank_correlation, quality.typical_factor);
+  for (const auto& [name, constant] : search::machine_constants())
     fmt::print("  {:<22} {:.4g}\n", name, machine.*constant);
 }
 
@@ -291,7 +227,7 @@ Samples measure_all(const kernel::Machine& machine) {
 /// Compiles networks under constants that make other cuts look good.
 void compare_cuts(const kernel::Machine& machine) {
   std::vector<std::pair<std::string, kernel::Machine>> others{{"as it is", machine}};
-  for (const auto& [name, constant] : kConstants)
+  for (const auto& [name, constant] : search::machine_constants())
     for (const double factor : {0.25, 4.0}) {
       others.emplace_back(fmt::format("{} x {}", name, factor), machine);
       others.back().second.*constant *= factor;
@@ -318,9 +254,9 @@ void compare_cuts(const kernel::Machine& machine) {
 void run(bool cuts) {
   const kernel::Machine machine = kernel::Machine::cpu(runtime::default_thread_team().size());
   if (cuts) return compare_cuts(machine);
-  Samples samples = measure_all(machine);
+  const Samples samples = measure_all(machine);
   report("as it is", samples, machine);
-  report("fitted", samples, fitted(samples, machine));
+  report("fitted", samples, search::fitted(timed(samples), machine));
 }
 
 }  // namespace

@@ -51,14 +51,27 @@ std::vector<graph::DimValues> combinations(
 
 }  // namespace
 
+size_t bucket_count(const Options& options) {
+  size_t count = 1;
+  for (const auto& [name, values] : options.buckets)
+    count = std::min(count * std::max<size_t>(values.size(), 1), kMostBuckets);
+  return count;
+}
+
 Plan build_buckets(const graph::Graph& graph, const Options& options) {
+  return build_buckets(graph, options, [&](const Options& for_values, FoundDefinitions& found) {
+    return build_plan(graph, for_values, &found);
+  });
+}
+
+Plan build_buckets(const graph::Graph& graph, const Options& options, const BucketBuilder& build) {
   check(graph, options);
   std::vector<Plan> plans;
   FoundDefinitions found;
   for (const graph::DimValues& values : combinations(options.buckets)) {
     Options for_values = options;
     for (const auto& [name, value] : values) for_values.dims[name] = value;
-    plans.push_back(build_plan(graph, for_values, &found));
+    plans.push_back(build(for_values, found));
     plans.back().made_for = values;
   }
   Plan result = std::move(plans.front());

@@ -12,7 +12,6 @@
 #include "luminal/compiler/planned_program.h"
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
-#include "luminal/runtime/cpu/thread_team.h"
 
 namespace luminal::compiler {
 namespace {
@@ -29,11 +28,11 @@ bool has_weights(const graph::Graph& graph, const Options& options) {
 }
 
 ProgramSearch search_options(const graph::Graph& graph, const Options& options,
-                             FoundDefinitions* found) {
+                             FoundDefinitions* found, const KernelCosts* costs) {
   ProgramSearch result;
   result.found = found;
-  const int threads = options.threads > 0 ? options.threads : runtime::default_thread_team().size();
-  result.cut.machine = options.machine.value_or(kernel::Machine::cpu(threads));
+  result.costs = costs;
+  result.cut.machine = options.machine.value_or(kernel::Machine::cpu(threads_of(options)));
   result.cut.estimate = {
       .dims = options.dims, .typical_dim = options.typical_dim, .reassociate = options.reassociate};
   if (!options.round_each)
@@ -54,22 +53,42 @@ ProgramSearch search_options(const graph::Graph& graph, const Options& options,
 class PlanBuilder {
  public:
   PlanBuilder(const graph::Graph& graph, const Options& options, FoundDefinitions* found,
-              Plan& plan)
+              const KernelCosts* costs, Plan& plan)
       : graph_(graph),
         options_(options),
         plan_(plan),
         checks_(index_checks(graph)),
-        planned_(graph, checked_nodes(), search_options(graph, options, found)),
+        planned_(graph, checked_nodes(), search_options(graph, options, found, costs)),
         program_(planned_.program()),
         arena_(planned_.arena()),
         cut_(planned_.plan()),
         buffers_(plan),
-        kernels_(options) {}
-
-  void run() {
-    const std::vector<WorkUnit> units = ordered_units(program_, cut_, placed_checks());
+        kernels_(options) {
     find_kept();
     for (size_t k = 0; k < cut_.kernels.size(); ++k) add_kernel(k);
+  }
+
+  KernelSet& kernels() { return kernels_; }
+
+  std::vector<double> uses() const {
+    std::vector<double> result(kernels_.size(), 0.0);
+    for (size_t k = 0; k < uses_.size(); ++k)
+      if (!is_kept(cut_.kernels[k])) result[uses_[k].kernel] += 1;
+    return result;
+  }
+
+  support::Hash128 structure() const {
+    support::Hasher hasher;
+    for (size_t k = 0; k < uses_.size(); ++k) {
+      hasher.add(std::string_view(kernels_.identity(uses_[k].kernel)));
+      for (const NodeId id : uses_[k].tensors) hasher.add(id.value);
+      for (const NodeId id : cut_.kernels[k].nodes) hasher.add(id.value);
+    }
+    return hasher.finish128();
+  }
+
+  void finish() {
+    const std::vector<WorkUnit> units = ordered_units(program_, cut_, placed_checks());
     kernels_.compile();
     for (const WorkUnit& unit : units) add_steps(unit);
     for (size_t k = 0; k < graph_.outputs().size(); ++k)
@@ -103,9 +122,8 @@ class PlanBuilder {
     if (planned.copy) planned = written_out(arena_, program_, cut_, number);
     labels_.push_back(
         label_of(program_, nodes_inside(program_, planned.nodes, planned.reads), terms_));
-    const kernel::NestOptions nest{.online = false, .keep_rows = true};
-    uses_.push_back(
-        kernels_.add(arena_, planned.estimate.kernel, labels_.back(), nest, constants_of(planned)));
+    uses_.push_back(kernels_.add(arena_, planned.estimate.kernel, labels_.back(), kNestOfKernels,
+                                 constants_of(planned)));
   }
 
   /// A kernel that is another one on other tensors runs its code.
@@ -336,12 +354,39 @@ class PlanBuilder {
 
 }  // namespace
 
-Plan build_plan(graph::Graph graph, const Options& options, FoundDefinitions* found) {
+struct PlanDraft::State {
+  Options options;
   Plan plan;
+  std::optional<PlanBuilder> builder;
+  std::vector<double> uses;
+};
+
+PlanDraft::PlanDraft(graph::Graph graph, Options options, FoundDefinitions* found,
+                     const KernelCosts* costs)
+    : state_(std::make_unique<State>()) {
+  state_->options = std::move(options);
+  Plan& plan = state_->plan;
   plan.graph = std::move(graph);
   plan.dims = graph::used_dims(plan.graph, graph::plan_steps(plan.graph));
-  PlanBuilder(plan.graph, options, found, plan).run();
-  return plan;
+  state_->builder.emplace(plan.graph, state_->options, found, costs, plan);
+  state_->uses = state_->builder->uses();
+}
+
+PlanDraft::~PlanDraft() = default;
+PlanDraft::PlanDraft(PlanDraft&&) noexcept = default;
+PlanDraft& PlanDraft::operator=(PlanDraft&&) noexcept = default;
+
+KernelSet& PlanDraft::kernels() const { return state_->builder->kernels(); }
+const std::vector<double>& PlanDraft::uses() const { return state_->uses; }
+support::Hash128 PlanDraft::structure() const { return state_->builder->structure(); }
+
+Plan PlanDraft::finish() {
+  state_->builder->finish();
+  return std::move(state_->plan);
+}
+
+Plan build_plan(graph::Graph graph, const Options& options, FoundDefinitions* found) {
+  return PlanDraft(std::move(graph), options, found).finish();
 }
 
 }  // namespace luminal::compiler

@@ -2,15 +2,47 @@
 // order of steps and the memory. No data is needed and nothing is measured.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/plan.h"
+#include "luminal/support/hash.h"
 
 namespace luminal::compiler {
 
 struct FoundDefinitions;
+class KernelCosts;
+class KernelSet;
 
 /// The plan of a graph. With `found`, further plans of the same graph use the definitions that
 /// rules found for the first (planned_program.h); only what the options say of dims may differ.
 Plan build_plan(graph::Graph graph, const Options& options = {}, FoundDefinitions* found = nullptr);
+
+/// A plan whose structure is chosen while none of its code is made yet: for those who compare
+/// structures.
+class PlanDraft {
+ public:
+  /// With `costs`, kernels whose times are known count as much as those (planned_program.h).
+  PlanDraft(graph::Graph graph, Options options, FoundDefinitions* found = nullptr,
+            const KernelCosts* costs = nullptr);
+  ~PlanDraft();
+  PlanDraft(PlanDraft&&) noexcept;
+  PlanDraft& operator=(PlanDraft&&) noexcept;
+
+  /// The distinct kernels.
+  KernelSet& kernels() const;
+  /// How often a run uses each of them. What is made ahead is not counted.
+  const std::vector<double>& uses() const;
+  /// Equal for drafts of one graph that compute the same values with the same kernels.
+  support::Hash128 structure() const;
+
+  /// Makes the code and the plan; the draft is done then.
+  Plan finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace luminal::compiler

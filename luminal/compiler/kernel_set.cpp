@@ -9,6 +9,8 @@ namespace luminal::compiler {
 
 struct KernelSet::Unit {
   std::string label;
+  std::string identity;
+  graph::DimValues dims;
   kernel::Arena arena;
   kernel::Kernel kernel;
   codegen::CpuKernelOptions options;
@@ -26,47 +28,91 @@ Expr KernelUse::renamed(const Expr& expr) const {
   return bindings.empty() ? expr : symbolic::substitute(expr, bindings);
 }
 
+int threads_of(const Options& options) {
+  return options.threads > 0 ? options.threads : runtime::default_thread_team().size();
+}
+
 KernelSet::KernelSet(const Options& options)
-    : options_(options),
-      target_(options.target.value_or(codegen::host_target())),
-      threads_(options.threads > 0 ? options.threads : runtime::default_thread_team().size()) {}
+    : options_(options), target_(options.target.value_or(codegen::host_target())) {}
 
 KernelSet::~KernelSet() = default;
+
+KernelIdentity identify(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                        const kernel::NestOptions& nest, const std::vector<NodeId>& constants,
+                        const Options& options) {
+  KernelIdentity result;
+  result.names = kernel::canonicalize(arena, kernel);
+  const kernel::CanonicalKernel& names = result.names;
+  result.options.nest = nest;
+  result.options.threads = threads_of(options);
+  result.options.reassociate = options.reassociate;
+  result.options.round_each = options.round_each;
+  result.options.typical_dim = options.typical_dim;
+  std::string facts =
+      fmt::format("{}{}{}{}", nest.online, nest.interchange, nest.keep_rows, nest.lets);
+  if (!options.reassociate) facts += " exact order";
+  if (options.round_each) facts += " rounds each";
+  for (size_t k = 0; k < names.tensors.size(); ++k)
+    if (std::find(constants.begin(), constants.end(), names.tensors[k]) != constants.end()) {
+      result.options.constants.push_back(NodeId{static_cast<uint32_t>(k)});
+      facts += fmt::format(" constant t{}", k);
+    }
+  const kernel::EstimateOptions typical{.dims = options.dims, .typical_dim = options.typical_dim};
+  for (size_t k = 0; k < names.dims.size(); ++k) {
+    const std::string name = fmt::format("S{}", k);
+    if (const auto found = options.dims.find(names.dims[k].name()); found != options.dims.end())
+      result.options.dims[name] = found->second;
+    result.dims[name] = static_cast<int64_t>(kernel::typical_value(names.dims[k], typical));
+  }
+  result.text = names.text + facts;
+  return result;
+}
 
 KernelUse KernelSet::add(const kernel::Arena& arena, const kernel::Kernel& kernel,
                          const std::string& label, const kernel::NestOptions& nest,
                          const std::vector<NodeId>& constants) {
-  kernel::CanonicalKernel names = kernel::canonicalize(arena, kernel);
-  codegen::CpuKernelOptions options;
-  options.nest = nest;
-  options.threads = threads_;
-  options.reassociate = options_.reassociate;
-  options.round_each = options_.round_each;
-  options.typical_dim = options_.typical_dim;
-  std::string facts =
-      fmt::format("{}{}{}{}", nest.online, nest.interchange, nest.keep_rows, nest.lets);
-  for (size_t k = 0; k < names.tensors.size(); ++k)
-    if (std::find(constants.begin(), constants.end(), names.tensors[k]) != constants.end()) {
-      options.constants.push_back(NodeId{static_cast<uint32_t>(k)});
-      facts += fmt::format(" constant t{}", k);
-    }
-  for (size_t k = 0; k < names.dims.size(); ++k)
-    if (const auto found = options_.dims.find(names.dims[k].name()); found != options_.dims.end()) {
-      options.dims[fmt::format("S{}", k)] = found->second;
-      facts += fmt::format(" S{}={}", k, found->second);
-    }
-  const auto [place, is_new] = unit_of_.emplace(names.text + facts, units_.size());
+  KernelIdentity identity = identify(arena, kernel, nest, constants, options_);
+  std::string text = identity.text;
+  for (const auto& [name, value] : identity.options.dims)
+    text += fmt::format(" {}={}", name, value);
+  const auto [place, is_new] = unit_of_.emplace(std::move(text), units_.size());
   if (is_new) {
     auto unit = std::make_unique<Unit>();
     unit->label = label;
-    unit->kernel = kernel::rebuild(arena, kernel, names, unit->arena);
-    unit->options = std::move(options);
+    unit->identity = std::move(identity.text);
+    unit->dims = std::move(identity.dims);
+    unit->kernel = kernel::rebuild(arena, kernel, identity.names, unit->arena);
+    unit->options = std::move(identity.options);
     if (options_.schedules)
-      unit->options.schedule =
-          options_.schedules({names.text, unit->arena, unit->kernel, target_, unit->options});
+      unit->options.schedule = options_.schedules(
+          {identity.names.text, unit->arena, unit->kernel, target_, unit->options});
     units_.push_back(std::move(unit));
   }
-  return {place->second, std::move(names.tensors), std::move(names.dims)};
+  return {place->second, std::move(identity.names.tensors), std::move(identity.names.dims)};
+}
+
+search::KernelTask KernelSet::task(size_t kernel) const {
+  const Unit& unit = *units_[kernel];
+  const auto arena = std::make_shared<kernel::Arena>();
+  search::KernelTask task;
+  task.text = unit.identity;
+  task.label = unit.label;
+  task.arena = arena;
+  // Canonical names of canonical names are the same.
+  task.kernel = kernel::rebuild(unit.arena, unit.kernel,
+                                kernel::canonicalize(unit.arena, unit.kernel), *arena);
+  task.options = unit.options;
+  task.options.schedule.reset();
+  task.options.dims = unit.dims;
+  task.target = target_;
+  return task;
+}
+
+const std::string& KernelSet::label(size_t kernel) const { return units_[kernel]->label; }
+const std::string& KernelSet::identity(size_t kernel) const { return units_[kernel]->identity; }
+
+void KernelSet::set_schedule(size_t kernel, const std::string& schedule) {
+  units_[kernel]->options.schedule = codegen::Schedule::parse(schedule);
 }
 
 void KernelSet::write(Unit& unit) const {

@@ -12,8 +12,30 @@
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/plan.h"
 #include "luminal/kernel/canonical.h"
+#include "luminal/search/kernel_bench.h"
 
 namespace luminal::compiler {
+
+/// The threads that launches may use, the caller's included.
+int threads_of(const Options& options);
+
+/// A kernel as it is known: by its canonical names and by what its code may count on.
+struct KernelIdentity {
+  kernel::CanonicalKernel names;
+  /// The canonical text and all else that code depends on, but for the values of dims.
+  std::string text;
+  codegen::CpuKernelOptions options;  ///< in canonical names; dims that are expected
+  /// Values of all dims, those that nobody named too.
+  graph::DimValues dims;
+};
+
+/// `constants` are tensors of the kernel that rarely change.
+KernelIdentity identify(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                        const kernel::NestOptions& nest, const std::vector<NodeId>& constants,
+                        const Options& options);
+
+/// How the loops of all kernels are built.
+inline constexpr kernel::NestOptions kNestOfKernels{.online = false, .keep_rows = true};
 
 /// How one kernel of a plan uses a kernel of the set.
 struct KernelUse {
@@ -36,6 +58,15 @@ class KernelSet {
   KernelUse add(const kernel::Arena& arena, const kernel::Kernel& kernel, const std::string& label,
                 const kernel::NestOptions& nest, const std::vector<NodeId>& constants);
 
+  /// A kernel as something to be tuned, by number.
+  search::KernelTask task(size_t kernel) const;
+  const std::string& label(size_t kernel) const;
+  /// What it is, but for the values of dims.
+  const std::string& identity(size_t kernel) const;
+
+  /// Computes a kernel by this schedule, as its text says, instead of what is thought best.
+  void set_schedule(size_t kernel, const std::string& schedule);
+
   /// Writes and compiles everything that was added.
   void compile();
 
@@ -56,7 +87,6 @@ class KernelSet {
 
   const Options& options_;
   codegen::CpuTarget target_;
-  int threads_;
   std::map<std::string, size_t> unit_of_;  // by identity
   std::vector<std::unique_ptr<Unit>> units_;
   std::vector<PlanKernel> kernels_;

@@ -1,22 +1,69 @@
 #include "luminal/compiler/make_compiled.h"
 
+#include <functional>
+
 #include "luminal/compiler/buckets.h"
+#include "luminal/compiler/search_plan.h"
 #include "luminal/plan/step_check.h"
 #include "luminal/support/env.h"
 
 namespace luminal::compiler {
+namespace {
 
-std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
-                                                     const Options& options) {
+/// Loads what `build` makes, with checked steps if that is asked for.
+std::unique_ptr<plan::CompiledProgram> loaded(const Options& options,
+                                              const std::function<Plan(const Options&)>& build) {
   const support::Environment& environment = support::environment();
   if (!options.check_steps && !environment.flag(support::EnvVar::kCheckSteps))
-    return plan::load_plan(build_buckets(graph, options), options.threads);
+    return plan::load_plan(build(options), options.threads);
   Options checked = options;
   checked.check_steps = true;
   checked.keep_text = true;
-  auto program = plan::load_plan(build_buckets(graph, checked), options.threads);
+  auto program = plan::load_plan(build(checked), options.threads);
   return plan::with_checked_steps(std::move(program),
                                   {.directory = environment.text(support::EnvVar::kCheckDir)});
+}
+
+void add(SearchReport& all, SearchReport&& one) {
+  all.fast_us += one.fast_us;
+  all.best_us += one.best_us;
+  all.structures += one.structures;
+  all.kernels += one.kernels;
+  all.measured += one.measured;
+  all.known += one.known;
+  all.rejected += one.rejected;
+  all.model = one.model;
+  all.fitted_model = one.fitted_model;
+  for (KernelGain& gain : one.gains) all.gains.push_back(std::move(gain));
+  all.finished = all.finished && one.finished;
+  all.interrupted = all.interrupted || one.interrupted;
+  all.unreliable = all.unreliable || one.unreliable;
+}
+
+}  // namespace
+
+std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
+                                                     const Options& options) {
+  return loaded(options, [&](const Options& each) { return build_buckets(graph, each); });
+}
+
+std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
+                                                     const Options& options,
+                                                     const SearchOptions& search,
+                                                     SearchReport* report) {
+  SearchOptions part = search;
+  part.seconds /= static_cast<double>(bucket_count(options));
+  SearchReport all;
+  all.finished = true;
+  auto program = loaded(options, [&](const Options& each) {
+    return build_buckets(graph, each, [&](const Options& for_values, FoundDefinitions& found) {
+      SearchedPlan searched = search_plan(graph, for_values, part, &found);
+      add(all, std::move(searched.report));
+      return std::move(searched.plan);
+    });
+  });
+  if (report != nullptr) *report = std::move(all);
+  return program;
 }
 
 }  // namespace luminal::compiler

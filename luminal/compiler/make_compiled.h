@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "luminal/compiler/options.h"
+#include "luminal/compiler/search_options.h"
 #include "luminal/plan/compiled_program.h"
 
 namespace luminal::compiler {
@@ -11,5 +12,13 @@ namespace luminal::compiler {
 /// Compiles a graph (after passes) and loads it.
 std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
                                                      const Options& options = {});
+
+/// The same with a plan that was searched for (search_plan.h). With buckets each has an equal part
+/// of the time; what was measured for one counts for the others where they share a kernel. The
+/// report is of all of them.
+std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
+                                                     const Options& options,
+                                                     const SearchOptions& search,
+                                                     SearchReport* report = nullptr);
 
 }  // namespace luminal::compiler

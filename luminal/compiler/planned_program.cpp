@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "luminal/compiler/outline_expand.h"
+#include "luminal/search/kernel_data.h"
 #include "luminal/support/check.h"
 
 namespace luminal::compiler {
@@ -31,9 +32,26 @@ PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId
       found_(search.found),
       weights_(search.weights.begin(), search.weights.end()) {
   if (search.outline) outline_ = find_outline(graph, *search.outline);
-  if (!outline_.regions.empty() && search_reduced(stored, search.cut)) return;
+  const kernel::CutSearchOptions options = with_costs(search);
+  if (!outline_.regions.empty() && search_reduced(stored, options)) return;
   outline_ = {};
-  search_whole(stored, search.cut);
+  search_whole(stored, options);
+}
+
+/// Values that are kept are known only when the definitions are, so they are asked for later.
+kernel::CutSearchOptions PlannedProgram::with_costs(const ProgramSearch& search) const {
+  kernel::CutSearchOptions options = search.cut;
+  if (search.costs == nullptr) return options;
+  options.cost = [this, costs = search.costs, model = search.cut.cost](
+                     kernel::Arena& arena, const kernel::Kernel& kernel) {
+    std::vector<NodeId> constants;
+    for (const NodeId id : search::tensors_read(arena, kernel))
+      if (kept_[id.value]) constants.push_back(id);
+    std::optional<double> known = costs->cost(arena, kernel, constants);
+    if (!known && model) known = model(arena, kernel);
+    return known;
+  };
+  return options;
 }
 
 void PlannedProgram::choose(const graph::Graph& graph) {

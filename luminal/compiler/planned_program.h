@@ -17,9 +17,21 @@ struct FoundDefinitions {
   std::optional<rules::Choices> reduced;  ///< of one instance of each region
 };
 
+/// Knows what kernels cost better than the cost model does: times that were measured.
+class KernelCosts {
+ public:
+  virtual ~KernelCosts() = default;
+  /// Microseconds of a kernel, as derived. `constants` are tensors it reads that rarely change.
+  /// Nothing: not known.
+  virtual std::optional<double> cost(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                     const std::vector<NodeId>& constants) const = 0;
+};
+
 /// What a search may use.
 struct ProgramSearch {
   kernel::CutSearchOptions cut = {};
+  /// Asked before cut.cost, if there is one.
+  const KernelCosts* costs = nullptr;
   /// Nothing: repeats are not looked for.
   std::optional<OutlineOptions> outline = OutlineOptions{};
   /// Nothing: every value is computed as it is written.
@@ -66,6 +78,7 @@ class PlannedProgram {
  private:
   const graph::Graph& searched() const { return whole_ ? reduced_.graph : graph_; }
   void choose(const graph::Graph& graph);
+  kernel::CutSearchOptions with_costs(const ProgramSearch& search) const;
   bool search_reduced(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
   void search_whole(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
   void note_origins(const graph::Graph& graph);

@@ -19,23 +19,22 @@ double microseconds_since(Clock::time_point begin) {
 
 /// One candidate while it is timed.
 struct Contestant {
-  std::unique_ptr<CandidateRunner> runner;
+  const std::function<void()>& run;
   int repeats = 1;
   bool dropped = false;
   std::vector<double> samples = {};
 
   void sample() {
     const auto begin = Clock::now();
-    for (int k = 0; k < repeats; ++k) runner->run();
+    for (int k = 0; k < repeats; ++k) run();
     samples.push_back(microseconds_since(begin) / repeats);
   }
 
   /// Warms caches and finds how often a sample has to run to be long enough for the clock.
   void warm_up(double sample_us) {
-    runner->prepare();
-    runner->run();
+    run();
     const auto begin = Clock::now();
-    runner->run();
+    run();
     const double once = std::max(microseconds_since(begin), 0.05);
     repeats = std::clamp(static_cast<int>(std::ceil(sample_us / once)), 1, 10'000);
   }
@@ -70,13 +69,13 @@ bool is_settled(const std::vector<Contestant>& contestants, const MeasureOptions
 
 }  // namespace
 
-Measured measure(const std::vector<const Candidate*>& candidates, const TensorPlaces& tensors,
-                 runtime::ThreadTeam& team, const MeasureOptions& options) {
+Measured measure_runs(const std::vector<std::function<void()>>& runs,
+                      const MeasureOptions& options) {
   constexpr int kRoundsBeforeDropping = 3;
   constexpr double kUnreliable = 0.15;
   std::vector<Contestant> contestants;
-  for (const Candidate* candidate : candidates) {
-    contestants.push_back({std::make_unique<CandidateRunner>(*candidate, tensors, team)});
+  for (const std::function<void()>& run : runs) {
+    contestants.push_back({run});
     contestants.back().warm_up(options.sample_us);
   }
   const auto begin = Clock::now();
@@ -99,6 +98,18 @@ Measured measure(const std::vector<const Candidate*>& candidates, const TensorPl
   result.unreliable =
       best != result.timings.end() && best->spread_us > kUnreliable * best->median_us;
   return result;
+}
+
+Measured measure(const std::vector<const Candidate*>& candidates, const TensorPlaces& tensors,
+                 runtime::ThreadTeam& team, const MeasureOptions& options) {
+  std::vector<std::unique_ptr<CandidateRunner>> runners;
+  std::vector<std::function<void()>> runs;
+  for (const Candidate* candidate : candidates) {
+    runners.push_back(std::make_unique<CandidateRunner>(*candidate, tensors, team));
+    runners.back()->prepare();
+    runs.emplace_back([runner = runners.back().get()] { runner->run(); });
+  }
+  return measure_runs(runs, options);
 }
 
 }  // namespace luminal::search

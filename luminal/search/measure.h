@@ -3,6 +3,7 @@
 // comes out is the median of its samples with their spread.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "luminal/runtime/cpu/thread_team.h"
@@ -27,6 +28,10 @@ struct Measured {
   /// The spread is so large that an order of the best would be luck.
   bool unreliable = false;
 };
+
+/// Times functions, each of which does all that is to be timed.
+Measured measure_runs(const std::vector<std::function<void()>>& runs,
+                      const MeasureOptions& options = {});
 
 /// Times candidates of one kernel on the same memory. They must have been checked before.
 Measured measure(const std::vector<const Candidate*>& candidates, const TensorPlaces& tensors,

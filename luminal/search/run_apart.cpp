@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,8 +39,10 @@ void on_fault(int signal, siginfo_t* info, void*) {
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO;
   for (const int signal : {SIGSEGV, SIGBUS}) ::sigaction(signal, &action, nullptr);
-  // Interrupts are for the parent, which then has no use for the child.
-  ::signal(SIGINT, SIG_DFL);
+  // Interrupts of the terminal are for the parent: a child that they ended would look as if the
+  // work had failed. A parent that is gone has no use for the child.
+  ::signal(SIGINT, SIG_IGN);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
     work();
   } catch (const std::exception& error) {

@@ -146,8 +146,11 @@ std::string set_aside(const std::string& path) {
 }  // namespace
 
 std::string default_tuning_path() {
-  const std::string directory = support::environment().cache_dir();
-  return directory.empty() ? directory : directory + "/tuning.db";
+  const support::Environment& environment = support::environment();
+  if (environment.is_set(support::EnvVar::kTuningDatabase))
+    return environment.text(support::EnvVar::kTuningDatabase);
+  const std::string directory = environment.cache_dir();
+  return directory.empty() ? "" : directory + "/tuning.db";
 }
 
 TuningDatabase::TuningDatabase(const std::string& path) : connection_(path) {
@@ -307,6 +310,14 @@ int64_t TuningDatabase::prune(const PruneFilter& filter) {
   connection_.execute("DELETE FROM kernels WHERE kernel NOT IN (SELECT kernel FROM records)");
   transaction.commit();
   return removed;
+}
+
+TuningDatabase& default_tuning_database() {
+  static TuningDatabase database = [] {
+    const std::string path = default_tuning_path();
+    return path.empty() ? TuningDatabase::in_memory() : TuningDatabase::open_or_replace(path);
+  }();
+  return database;
 }
 
 }  // namespace luminal::search

@@ -61,8 +61,8 @@ struct PruneFilter {
   bool operator==(const PruneFilter&) const = default;
 };
 
-/// Where the database of this machine lies: tuning.db of the cache directory. Empty if there is no
-/// such directory.
+/// Where the database of this machine lies: where LUMINAL_TUNING_DB says, else tuning.db of the
+/// cache directory. Empty if there is neither.
 std::string default_tuning_path();
 
 /// See above. All members may be called from any thread.
@@ -109,5 +109,9 @@ class TuningDatabase {
   mutable std::mutex mutex_;
   SqliteConnection connection_;
 };
+
+/// The database of the process, where the environment says (docs/environment.md); in memory if
+/// nothing is to be kept on disk.
+TuningDatabase& default_tuning_database();
 
 }  // namespace luminal::search

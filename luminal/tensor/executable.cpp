@@ -58,6 +58,21 @@ Array fit(const NestedValues& values, DType dtype, int rank) {
   return one_number ? array.reshaped({}) : array;
 }
 
+compiler::SearchOptions search_options(const CompileOptions& options) {
+  constexpr double kSearchSeconds = 60;
+  constexpr double kThoroughSeconds = 600;
+  const bool thorough = options.mode == Mode::kThorough;
+  compiler::SearchOptions result = options.search;
+  result.seconds = options.budget_seconds.value_or(thorough ? kThoroughSeconds : kSearchSeconds);
+  if (!(result.seconds >= 0))
+    throw UserError("compile", "a budget of {} seconds is none; it is 0 or more", result.seconds);
+  if (thorough) {
+    result.most_trials = std::max<size_t>(result.most_trials, 200);
+    result.structures = std::max(result.structures, 32);
+  }
+  return result;
+}
+
 std::string trace_line(const graph::StepReport& step) {
   return fmt::format("{:>10.1f} us  %{:<5} {:<14} {}[{}]\n", step.microseconds, step.node.value,
                      step.name, step.dtype, fmt::join(step.extents, ", "));
@@ -103,9 +118,13 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
   if (options.simplify) passes.add(graph::default_passes());
   lowered = passes.run(lowered, {.verify = options.verify}).graph;
   needed_inputs_ = needed_inputs(state_->graph, lowered);
-  program_ = options.backend == Backend::kInterpreter
-                 ? graph::make_interpreter(std::move(lowered))
-                 : compiler::make_compiled(lowered, options.compiler);
+  if (options.backend == Backend::kInterpreter)
+    program_ = graph::make_interpreter(std::move(lowered));
+  else if (options.mode == Mode::kFast)
+    program_ = compiler::make_compiled(lowered, options.compiler);
+  else
+    program_ = compiler::make_searched(lowered, options.compiler, search_options(options),
+                                       &search_report_.emplace());
 }
 
 Executable::Executable(std::unique_ptr<graph::Program> program)
@@ -398,8 +417,9 @@ void Executable::update(const Tensor& input, const Tensor& output) {
 
 std::string Executable::explain() const {
   if (const auto* compiled = dynamic_cast<const plan::CompiledProgram*>(program_.get()))
-    return fmt::format("{} nodes as written, {} after passes; native code: {}", nodes_as_written_,
-                       ir().size(), plan::to_string(compiled->plan()));
+    return fmt::format("{} nodes as written, {} after passes; native code: {}{}", nodes_as_written_,
+                       ir().size(), plan::to_string(compiled->plan()),
+                       search_report_ ? compiler::to_string(*search_report_) : "");
   return fmt::format(
       "{} nodes as written, {} after passes; run by the interpreter, one node at a time.\n{}",
       nodes_as_written_, ir().size(), graph::list_steps(ir()));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "luminal/compiler/options.h"
+#include "luminal/compiler/search_options.h"
 #include "luminal/graph/pass.h"
 #include "luminal/graph/program.h"
 #include "luminal/tensor/graph.h"
@@ -27,9 +28,22 @@ enum class Backend : uint8_t {
   kInterpreter,  ///< node by node, in the plainest exact way: what every other backend must equal
 };
 
+/// How much is done to find a fast plan (docs/search.md).
+enum class Mode : uint8_t {
+  kFast,      ///< the cost model chooses; nothing is measured
+  kSearch,    ///< candidates are measured, for a minute
+  kThorough,  ///< the same for ten, over more of them
+};
+
 /// How to compile.
 struct CompileOptions {
   Backend backend = Backend::kCpu;
+  Mode mode = Mode::kFast;
+  /// How long a search may measure; a default of the mode's own unless said. 0: measures nothing
+  /// and uses what was measured before.
+  std::optional<double> budget_seconds = {};
+  /// What else is to be said of a search: seed, database, a flag that ends it.
+  compiler::SearchOptions search = {};
   /// How native code is made.
   compiler::Options compiler = {};
   /// Run the graph passes (common subexpressions, folding, ...). Results are the same without.
@@ -154,6 +168,8 @@ class Executable {
 
   /// The graph that runs, after passes.
   const graph::Graph& ir() const { return program_->graph(); }
+  /// What the search for the plan did; nothing if there was none.
+  const std::optional<compiler::SearchReport>& search_report() const { return search_report_; }
   /// What runs, in words: each step with its shape, and the named ops it belongs to.
   std::string explain() const;
 
@@ -212,6 +228,7 @@ class Executable {
   std::set<std::string> needed_inputs_;  // whose data or extents a run uses
   std::vector<ResultSlot> results_;
   size_t nodes_as_written_ = 0;
+  std::optional<compiler::SearchReport> search_report_;
   graph::DimValues dims_;
 
   // Kept from run to run, so that a run takes no memory for them.

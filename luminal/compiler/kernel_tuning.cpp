@@ -1,0 +1,88 @@
+#include "luminal/compiler/kernel_tuning.h"
+
+#include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/search/kernel_space.h"
+
+namespace luminal::compiler {
+namespace {
+
+/// Made at the first trial: a search that finds everything in the database needs no workbench.
+class LazyBench : public search::Workbench {
+ public:
+  explicit LazyBench(std::function<std::unique_ptr<search::Workbench>()> make)
+      : make_(std::move(make)) {}
+  search::Tried try_out(const std::vector<std::string>& schedules) override {
+    if (!bench_) bench_ = make_();
+    return bench_->try_out(schedules);
+  }
+
+ private:
+  std::function<std::unique_ptr<search::Workbench>()> make_;
+  std::unique_ptr<search::Workbench> bench_;
+};
+
+std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task) {
+  search::BenchOptions options;
+  options.cache = &codegen::default_kernel_cache();
+  return std::make_unique<search::KernelBench>(task, runtime::default_thread_team(), options);
+}
+
+}  // namespace
+
+KernelTuning::KernelTuning(
+    search::TuningDatabase& database, std::string device, const SearchOptions& options,
+    std::function<bool()> stop,
+    std::function<void(const std::string&, const search::TuneProgress&)> progress)
+    : database_(database),
+      device_(std::move(device)),
+      options_(options),
+      stop_(std::move(stop)),
+      progress_(std::move(progress)) {}
+
+KernelTuning::~KernelTuning() = default;
+
+size_t KernelTuning::add(search::KernelTask task) {
+  const search::TuningKey key = task.key(device_);
+  const auto [place, is_new] = number_of_.emplace(key.shapes + "\n" + task.text, entries_.size());
+  if (!is_new) return place->second;
+  auto entry = std::make_unique<Entry>();
+  entry->task = std::move(task);
+  entry->key = key;
+  entry->space = search::kernel_space(entry->task);
+  entry->choice = search::choose(database_.records(key), entry->space->starts().front());
+  entries_.push_back(std::move(entry));
+  return place->second;
+}
+
+const std::string& KernelTuning::default_schedule(size_t kernel) const {
+  return entries_[kernel]->space->starts().front();
+}
+
+bool KernelTuning::is_finished(size_t kernel, size_t trials) const {
+  return entries_[kernel]->finished_trials >= trials;
+}
+
+void KernelTuning::tune(size_t kernel, size_t trials) {
+  Entry& entry = *entries_[kernel];
+  if (entry.finished_trials >= trials) return;
+  database_.add_kernel(entry.key.kernel, entry.task.text, entry.task.label);
+  LazyBench bench([&] {
+    return options_.tools.kernels ? options_.tools.kernels(entry.task) : real_bench(entry.task);
+  });
+  search::TuneOptions how;
+  how.strategy = options_.strategy;
+  how.seed = options_.seed;
+  how.most_trials = trials;
+  how.stop = stop_;
+  how.on_progress = [&](const search::TuneProgress& progress) {
+    progress_(entry.task.label, progress);
+  };
+  const search::TuneResult result = search::tune(database_, entry.key, *entry.space, bench, how);
+  entry.choice = result.choice;
+  if (result.finished) entry.finished_trials = trials;
+  measured_ += result.measured;
+  unreliable_ = unreliable_ || result.unreliable;
+}
+
+}  // namespace luminal::compiler

@@ -1,0 +1,64 @@
+// The kernels that a search looks at, each tuned as far as it was asked for. Kernels that are equal
+// are one, whatever structure or layer they are part of.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "luminal/compiler/search_options.h"
+#include "luminal/search/kernel_bench.h"
+#include "luminal/search/tuner.h"
+
+namespace luminal::compiler {
+
+/// See above.
+class KernelTuning {
+ public:
+  /// Everything must outlive it. `stop` is asked whether to measure no more, `progress` is told
+  /// what is going on.
+  KernelTuning(search::TuningDatabase& database, std::string device, const SearchOptions& options,
+               std::function<bool()> stop,
+               std::function<void(const std::string&, const search::TuneProgress&)> progress);
+  ~KernelTuning();
+
+  /// The number of a kernel, which is added if it is new.
+  size_t add(search::KernelTask task);
+  /// Sees to it that so many schedules of a kernel were tried, or all there are.
+  void tune(size_t kernel, size_t trials);
+
+  /// The best that is known.
+  const search::TunedChoice& choice(size_t kernel) const { return entries_[kernel]->choice; }
+  const search::KernelTask& task(size_t kernel) const { return entries_[kernel]->task; }
+  /// What is used without search.
+  const std::string& default_schedule(size_t kernel) const;
+  /// Whether there is nothing left to try within so many trials.
+  bool is_finished(size_t kernel, size_t trials) const;
+
+  size_t size() const { return entries_.size(); }
+  size_t measured() const { return measured_; }
+  bool unreliable() const { return unreliable_; }
+
+ private:
+  struct Entry {
+    search::KernelTask task;
+    search::TuningKey key;
+    std::unique_ptr<search::Space> space;
+    search::TunedChoice choice;
+    size_t finished_trials = 0;
+  };
+
+  search::TuningDatabase& database_;
+  std::string device_;
+  const SearchOptions& options_;
+  std::function<bool()> stop_;
+  std::function<void(const std::string&, const search::TuneProgress&)> progress_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::map<std::string, size_t> number_of_;  // by text and shapes
+  size_t measured_ = 0;
+  bool unreliable_ = false;
+};
+
+}  // namespace luminal::compiler

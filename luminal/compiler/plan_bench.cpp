@@ -1,0 +1,182 @@
+#include "luminal/compiler/plan_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <sstream>
+
+#include "luminal/graph/dim_binding.h"
+#include "luminal/graph/epsilon.h"
+#include "luminal/plan/compiled_program.h"
+#include "luminal/support/error.h"
+
+namespace luminal::compiler {
+namespace {
+
+using graph::Array;
+using graph::Graph;
+using graph::Node;
+using search::Rejected;
+
+/// The shortest of what gathers choose from.
+int64_t shortest_choice(const Graph& graph, const graph::DimValues& dims) {
+  int64_t shortest = std::numeric_limits<int64_t>::max();
+  for (const Node& node : graph.nodes())
+    if (node.op == graph::Op::kGather)
+      shortest = std::min(shortest, graph::extents_of(node.operands[1].view.domain(), dims).back());
+  return std::max<int64_t>(shortest, 1);
+}
+
+/// Long arrays repeat themselves: making every value anew would take longer than the search.
+constexpr int64_t kPeriod = 65'520;  // no power of two, and whole bytes of every dtype
+
+void repeat(const Array& period, Array& array) {
+  const auto from = period.bytes();
+  const auto to = array.mutable_bytes();
+  for (size_t done = 0; done < to.size(); done += from.size())
+    std::copy_n(from.begin(), std::min(from.size(), to.size() - done), to.begin() + done);
+}
+
+/// Values around 0, the smaller the more of them a row has: sums over rows stay near 1.
+void fill_reals(Array& array, std::mt19937_64& random) {
+  const int64_t row = array.extents().empty() ? 1 : array.extents().back();
+  const double scale = 2.0 / std::sqrt(static_cast<double>(std::max<int64_t>(row, 4)));
+  std::vector<double> values(static_cast<size_t>(std::min(array.size(), kPeriod)));
+  for (double& value : values)
+    value = scale * (static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
+  const graph::Extents extents{static_cast<int64_t>(values.size())};
+  repeat(Array::from<double>(array.dtype(), extents, values), array);
+}
+
+void fill_integers(Array& array, int64_t limit, std::mt19937_64& random) {
+  constexpr int64_t kSmall = 16;  // sums of products stay in range
+  int64_t below = limit == std::numeric_limits<int64_t>::max() ? kSmall : limit;
+  if (graph::bits(array.dtype()) <= 8) below = std::min(below, kSmall);
+  if (array.dtype() == graph::DType::kBool) below = 2;
+  std::vector<int64_t> values(static_cast<size_t>(std::min(array.size(), kPeriod)));
+  for (int64_t& value : values)
+    value = static_cast<int64_t>(random() % static_cast<uint64_t>(below));
+  const graph::Extents extents{static_cast<int64_t>(values.size())};
+  repeat(Array::from<int64_t>(array.dtype(), extents, values), array);
+}
+
+/// How far apart two results are, relative to how large they are; at some thousand places.
+double distance(const Array& actual, const Array& expected) {
+  constexpr int64_t kMost = 65'536;
+  const int64_t step = std::max<int64_t>(expected.size() / kMost, 1);
+  double difference = 0;
+  double size = 0;
+  for (int64_t i = 0; i < expected.size(); i += step) {
+    const double wanted = expected.at(i).as_double();
+    const double found = actual.at(i).as_double();
+    if (!std::isfinite(wanted)) continue;
+    difference += (found - wanted) * (found - wanted);
+    size += wanted * wanted;
+  }
+  return std::sqrt(difference) / std::max(std::sqrt(size), 1e-30);
+}
+
+/// Results of two plans agree but for rounding, which a whole network may let grow.
+std::optional<Rejected> compared(const std::vector<Array>& actual,
+                                 const std::vector<Array>& expected) {
+  for (size_t k = 0; k < expected.size(); ++k) {
+    if (!graph::is_float(expected[k].dtype())) continue;
+    const double apart = distance(actual[k], expected[k]);
+    if (!(apart <= std::sqrt(graph::epsilon(expected[k].dtype()))))
+      return Rejected{
+          Rejected::Why::kWrongResult,
+          fmt::format("output {} is {:.2g} apart from that of the first plan", k, apart)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+graph::DimValues typical_dims(const Graph& graph, const Options& options) {
+  graph::DimValues result;
+  for (const auto& [name, interval] : graph.dims())
+    result[name] = options.dims.contains(name)
+                       ? options.dims.at(name)
+                       : std::clamp(options.typical_dim, interval.lo, interval.hi);
+  return result;
+}
+
+std::map<std::string, Array> random_inputs(const Graph& graph, const graph::DimValues& dims,
+                                           uint64_t seed) {
+  std::map<std::string, Array> result;
+  std::mt19937_64 random(seed);
+  const int64_t limit = shortest_choice(graph, dims);
+  for (const Node& node : graph.nodes()) {
+    if (node.op != graph::Op::kInput) continue;
+    Array array(node.dtype(), graph::extents_of(node.shape(), dims));
+    if (graph::is_float(node.dtype()))
+      fill_reals(array, random);
+    else
+      fill_integers(array, limit, random);
+    result.emplace(node.attribute<graph::InputAttribute>().name, std::move(array));
+  }
+  return result;
+}
+
+struct PlanBench::Loaded {
+  std::unique_ptr<plan::CompiledProgram> program;
+  std::optional<Rejected> rejected;
+  graph::RunRequest request;
+  std::ostringstream text;
+  std::vector<Array> results;
+
+  void run() { program->run_into(request, results); }
+};
+
+PlanBench::PlanBench(std::function<Plan(const std::string&)> plan, const Options& options,
+                     const search::MeasureOptions& measure)
+    : plan_(std::move(plan)), options_(options), measure_(measure) {}
+
+PlanBench::~PlanBench() = default;
+
+PlanBench::Loaded& PlanBench::loaded(const std::string& name) {
+  std::unique_ptr<Loaded>& place = loaded_[name];
+  if (place) return *place;
+  place = std::make_unique<Loaded>();
+  try {
+    place->program = plan::load_plan(plan_(name), options_.threads);
+    const Graph& graph = place->program->graph();
+    const graph::DimValues dims = typical_dims(graph, options_);
+    if (inputs_.empty()) inputs_ = random_inputs(graph, dims, 1);
+    for (const auto& [input, array] : inputs_) place->request.inputs[input] = &array;
+    place->request.dims = dims;
+    place->request.text = &place->text;
+    place->run();
+    if (expected_.empty()) expected_ = place->results;
+    place->rejected = compared(place->results, expected_);
+  } catch (const Error& error) {
+    place->rejected = Rejected{Rejected::Why::kCompile, error.what()};
+  }
+  return *place;
+}
+
+search::Tried PlanBench::try_out(const std::vector<std::string>& plans) {
+  search::Tried tried;
+  tried.results.resize(plans.size());
+  std::vector<std::function<void()>> runs;
+  std::vector<size_t> numbers;
+  for (size_t k = 0; k < plans.size(); ++k) {
+    Loaded& each = loaded(plans[k]);
+    if (each.rejected) {
+      tried.results[k] = *each.rejected;
+      continue;
+    }
+    runs.emplace_back([&each] { each.run(); });
+    numbers.push_back(k);
+  }
+  if (runs.empty()) return tried;
+  const search::Measured measured = search::measure_runs(runs, measure_);
+  for (size_t k = 0; k < numbers.size(); ++k) tried.results[numbers[k]] = measured.timings[k];
+  tried.unreliable = measured.unreliable;
+  return tried;
+}
+
+}  // namespace luminal::compiler

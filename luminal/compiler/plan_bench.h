@@ -1,0 +1,47 @@
+// Whole plans, timed against each other by turns on the same random data.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "luminal/compiler/options.h"
+#include "luminal/compiler/plan.h"
+#include "luminal/graph/program.h"
+#include "luminal/search/measure.h"
+#include "luminal/search/tuner.h"
+
+namespace luminal::compiler {
+
+/// Data for the inputs of a graph, the same for equal arguments. Dims that are not given count as
+/// `typical`. Integers are positions that are in range wherever something is gathered.
+std::map<std::string, graph::Array> random_inputs(const graph::Graph& graph,
+                                                  const graph::DimValues& dims, uint64_t seed);
+
+/// Values for all dims that a graph's inputs need.
+graph::DimValues typical_dims(const graph::Graph& graph, const Options& options);
+
+/// See above. Ways are names of plans. Results of every plan are compared with those of the first
+/// one of the first batch.
+class PlanBench : public search::Workbench {
+ public:
+  PlanBench(std::function<Plan(const std::string&)> plan, const Options& options,
+            const search::MeasureOptions& measure = {.seconds = 3.0, .sample_us = 1000});
+  ~PlanBench() override;
+
+  search::Tried try_out(const std::vector<std::string>& plans) override;
+
+ private:
+  struct Loaded;
+  Loaded& loaded(const std::string& name);
+
+  std::function<Plan(const std::string&)> plan_;
+  const Options& options_;
+  search::MeasureOptions measure_;
+  std::map<std::string, graph::Array> inputs_;
+  std::vector<graph::Array> expected_;
+  std::map<std::string, std::unique_ptr<Loaded>> loaded_;
+};
+
+}  // namespace luminal::compiler

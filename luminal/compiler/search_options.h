@@ -1,0 +1,81 @@
+// How long and how a plan is searched for, and what a search tells of itself.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "luminal/compiler/plan.h"
+#include "luminal/search/calibration.h"
+#include "luminal/search/strategy.h"
+
+namespace luminal::search {
+class TuningDatabase;
+class Workbench;
+struct KernelTask;
+}  // namespace luminal::search
+
+namespace luminal::compiler {
+
+/// Whose times a search goes by. Tests bring their own.
+struct SearchTools {
+  /// Tries schedules of a kernel.
+  std::function<std::unique_ptr<search::Workbench>(const search::KernelTask&)> kernels = nullptr;
+  /// Tries plans, which `plan` makes by name.
+  std::function<std::unique_ptr<search::Workbench>(std::function<Plan(const std::string&)> plan)>
+      plans = nullptr;
+};
+
+/// See above.
+struct SearchOptions {
+  /// How long to measure. 0: measures nothing and goes by what the database holds.
+  double seconds = 60;
+  uint64_t seed = 1;
+  search::StrategyKind strategy = search::StrategyKind::kLocalMoves;
+  size_t most_trials = 48;  ///< of one kernel
+  int structures = 8;       ///< drafts that are compared, besides the first
+  /// Where measurements are looked for and kept. Null: where the environment says.
+  search::TuningDatabase* database = nullptr;
+  /// Ends the search with what there is, if it becomes true.
+  const std::atomic<bool>* cancel = nullptr;
+  /// The first SIGINT ends the search with what there is (search/interrupt.h).
+  bool interruptible = true;
+  /// Draw a progress bar.
+  bool progress = true;
+  SearchTools tools = {};
+};
+
+/// What tuning one kernel gained.
+struct KernelGain {
+  std::string label;
+  std::string schedule;
+  double default_us = 0.0;
+  double best_us = 0.0;
+  double uses = 0.0;
+};
+
+/// What a search did.
+struct SearchReport {
+  double fast_us = 0.0;  ///< a run of the plan that the cost model chose; 0: not measured
+  double best_us = 0.0;  ///< a run of the plan that was found
+  size_t structures = 0;
+  size_t kernels = 0;   ///< distinct ones that were looked at
+  size_t measured = 0;  ///< trials of this search
+  size_t known = 0;     ///< trials that the database holds of these kernels
+  size_t rejected = 0;  ///< of those
+  /// How well the cost model ranks kernels, and how well with constants that fit their times.
+  search::ModelQuality model = {};
+  search::ModelQuality fitted_model = {};
+  std::vector<KernelGain> gains = {};  ///< of the plan that was found, the largest first
+  bool finished = false;               ///< nothing was left to try
+  bool interrupted = false;
+  bool unreliable = false;  ///< other work on the machine disturbed the times
+};
+
+/// Some lines for people.
+std::string to_string(const SearchReport& report);
+
+}  // namespace luminal::compiler

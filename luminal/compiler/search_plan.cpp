@@ -1,0 +1,414 @@
+#include "luminal/compiler/search_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "luminal/codegen/llvm/attention_cost.h"
+#include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/kernel_set.h"
+#include "luminal/compiler/kernel_tuning.h"
+#include "luminal/compiler/measured_costs.h"
+#include "luminal/compiler/plan_bench.h"
+#include "luminal/compiler/planned_program.h"
+#include "luminal/search/interrupt.h"
+#include "luminal/search/kernel_space.h"
+#include "luminal/support/log.h"
+#include "luminal/support/progress.h"
+
+namespace luminal::compiler {
+namespace {
+
+using search::TunedChoice;
+using Clock = std::chrono::steady_clock;
+
+/// A draft and its kernels.
+struct Structure {
+  PlanDraft draft;
+  support::Hash128 id;
+  std::vector<size_t> kernels;  // numbers of the tuning, by kernel of the draft
+};
+
+/// How far searches go: kernels of the best structures are tuned in steps, so that the first
+/// kernels do not use up the time of the others.
+constexpr size_t kTrials[] = {6, 16, 48, 200};
+constexpr size_t kDeepened = 3;
+constexpr size_t kFinalists = 3;
+/// Kernels that take a smaller part of a run are not worth trials.
+constexpr double kLeastShare = 0.005;
+/// What part of the time is kept for timing whole plans.
+constexpr double kForFinalists = 0.2;
+
+class PlanSearch {
+ public:
+  PlanSearch(const graph::Graph& graph, const Options& options, const SearchOptions& search,
+             FoundDefinitions* found)
+      : graph_(graph),
+        options_(options),
+        search_(search),
+        found_(found != nullptr ? found : &own_found_),
+        database_(search.database != nullptr ? *search.database
+                                             : search::default_tuning_database()),
+        machine_(options.machine.value_or(kernel::Machine::cpu(threads_of(options)))),
+        device_(search::device_text(options.target.value_or(codegen::host_target()),
+                                    threads_of(options))),
+        progress_(search.progress && search.seconds > 0
+                      ? std::make_unique<support::Progress>("search", seconds_as_count())
+                      : nullptr),
+        tuning_(
+            database_, device_, search, [this] { return !may_measure(1.0 - kForFinalists); },
+            [this](const std::string& label, const search::TuneProgress& each) {
+              show(label, each);
+            }) {
+    if (search.interruptible) watch_.emplace();
+  }
+
+  SearchedPlan run() {
+    add(PlanDraft(graph_, options_, found_));
+    for (const size_t kernel : structures_.front().kernels) tuning_.tune(kernel, 1);
+    calibrate();
+    for (int k = 0; k < search_.structures && may_go_on(); ++k) explore(k);
+    for (const size_t trials : kTrials) {
+      deepen(std::min(trials, search_.most_trials));
+      if (trials >= search_.most_trials) break;
+    }
+    SearchedPlan result{finish(), {}};
+    result.report = report();
+    return result;
+  }
+
+ private:
+  // ---- Time.
+
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  int64_t seconds_as_count() const { return std::llround(search_.seconds); }
+  bool is_stopped() const {
+    return (search_.cancel != nullptr && search_.cancel->load()) ||
+           (watch_ && search::InterruptWatch::was_interrupted());
+  }
+  bool may_measure(double part) const {
+    return search_.seconds > 0 && elapsed() < part * search_.seconds && !is_stopped();
+  }
+  /// Structures cost time, too, but what is found without measuring must not depend on the clock.
+  bool may_go_on() const {
+    return search_.seconds > 0 ? may_measure(1.0 - kForFinalists) : !is_stopped();
+  }
+
+  void show(const std::string& label, const search::TuneProgress& each) {
+    if (!progress_) return;
+    progress_->set_done(std::min<int64_t>(static_cast<int64_t>(elapsed()), seconds_as_count()));
+    progress_->set_status(fmt::format(
+        "{:.1f} us of {:.1f} by the cost model; {}: {} tried, {} rejected", best_total(),
+        total(structures_.front(), true), label, each.tried, each.rejected));
+  }
+
+  // ---- Structures.
+
+  void add(PlanDraft draft) {
+    Structure structure{std::move(draft), {}, {}};
+    structure.id = structure.draft.structure();
+    for (size_t k = 0; k < structure.draft.kernels().size(); ++k)
+      structure.kernels.push_back(tuning_.add(structure.draft.kernels().task(k)));
+    structures_.push_back(std::move(structure));
+  }
+
+  bool is_known(support::Hash128 id) const {
+    return std::any_of(structures_.begin(), structures_.end(),
+                       [&](const Structure& each) { return each.id == id; });
+  }
+
+  /// What a run takes by what is known of its kernels; infinite if some of them is not known.
+  double total(const Structure& structure, bool by_default = false) const {
+    double sum = 0;
+    for (size_t k = 0; k < structure.kernels.size(); ++k) {
+      const double uses = structure.draft.uses()[k];
+      if (uses == 0) continue;
+      const TunedChoice& choice = tuning_.choice(structure.kernels[k]);
+      const double time = by_default ? choice.default_us : choice.best_us;
+      if (time == 0) return std::numeric_limits<double>::infinity();
+      sum += uses * time;
+    }
+    return sum;
+  }
+
+  double best_total() const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const Structure& each : structures_) best = std::min(best, total(each));
+    return best;
+  }
+
+  /// Numbers of structures, the quickest first.
+  std::vector<size_t> ranked(size_t most) const {
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t k = 0; k < structures_.size(); ++k) order.emplace_back(total(structures_[k]), k);
+    std::sort(order.begin(), order.end());
+    std::vector<size_t> result;
+    for (const auto& [time, k] : order)
+      if (result.size() < most && (time < std::numeric_limits<double>::infinity() || k == 0))
+        result.push_back(k);
+    return result;
+  }
+
+  /// Kernels that were measured explain the machine; what nobody has measured is estimated so.
+  void calibrate() {
+    constexpr size_t kMost = 24;  // fitting takes an estimate of each, often
+    constexpr int kRounds = 2;
+    std::vector<search::TimedKernel> timed;
+    for (size_t k = 0; k < tuning_.size() && timed.size() < kMost; ++k) {
+      const search::KernelTask& task = tuning_.task(k);
+      const kernel::EstimateOptions how{.dims = task.options.dims,
+                                        .typical_dim = options_.typical_dim,
+                                        .reassociate = options_.reassociate};
+      const double time = tuning_.choice(k).default_us;
+      // Attention is priced by its own template.
+      if (time > 0 && !codegen::attention_cost(*task.arena, task.kernel, machine_, how))
+        timed.push_back({task.arena.get(), &task.kernel, time, how});
+    }
+    fitted_ = machine_;
+    if (timed.empty()) return;
+    report_.model = search::quality_of(timed, machine_);
+    fitted_ = search::fitted(timed, machine_, kRounds);
+    report_.fitted_model = search::quality_of(timed, fitted_);
+  }
+
+  /// Constants under which unknown kernels look better or other than they did: the first time as
+  /// they fit, then quicker than that, then each constant turned by chance.
+  kernel::Machine machine_for(int number) const {
+    constexpr double kOptimism = 0.6;
+    constexpr double kFactors[] = {0.5, 0.7, 1.0, 1.4, 2.0};
+    kernel::Machine machine = fitted_;
+    if (number == 0) return machine;
+    search::Random random(support::hash_combine(search_.seed, static_cast<uint64_t>(number)));
+    for (const auto& [name, constant] : search::machine_constants()) {
+      const bool is_time = name.ends_with("_us");
+      const double optimism = is_time ? kOptimism : 1 / kOptimism;
+      if (number % 2 == 1) machine.*constant *= name == "transcendental_flops" ? 1.0 : optimism;
+      if (number > 1) machine.*constant *= kFactors[random.below(std::size(kFactors))];
+    }
+    return machine;
+  }
+
+  /// One more structure, with the kernels that are new in it measured.
+  void explore(int number) {
+    Options options = options_;
+    options.machine = machine_for(number);
+    const MeasuredCosts costs(database_, device_, options, *options.machine);
+    PlanDraft draft(graph_, options, found_, &costs);
+    if (is_known(draft.structure())) return;
+    add(std::move(draft));
+    for (const size_t kernel : structures_.back().kernels) tuning_.tune(kernel, 1);
+  }
+
+  /// Tunes the kernels of the best structures, those first that a run spends most time in.
+  void deepen(size_t trials) {
+    for (const size_t number : ranked(kDeepened)) {
+      const Structure& structure = structures_[number];
+      const double whole = total(structure);
+      std::vector<std::pair<double, size_t>> order;
+      for (size_t k = 0; k < structure.kernels.size(); ++k) {
+        const double time =
+            structure.draft.uses()[k] * tuning_.choice(structure.kernels[k]).best_us;
+        if (time >= kLeastShare * whole) order.emplace_back(-time, structure.kernels[k]);
+      }
+      std::sort(order.begin(), order.end());
+      for (const auto& [time, kernel] : order) tuning_.tune(kernel, trials);
+    }
+  }
+
+  // ---- Whole plans.
+
+  /// A structure with or without the schedules that were found.
+  struct Finalist {
+    size_t structure = 0;
+    std::vector<std::string> schedules;  // by kernel of the draft; empty: the default
+    std::string name() const {
+      support::Hasher hasher;
+      for (const std::string& each : schedules) hasher.add(std::string_view(each));
+      return fmt::format("{} {}", structure_text, support::to_hex(hasher.finish128()));
+    }
+    std::string structure_text = {};
+  };
+
+  Finalist finalist(size_t number, bool tuned) const {
+    const Structure& structure = structures_[number];
+    Finalist result{number, {}, support::to_hex(structure.id)};
+    for (const size_t kernel : structure.kernels) {
+      const TunedChoice& choice = tuning_.choice(kernel);
+      const bool other =
+          tuned && !choice.schedule.empty() && choice.schedule != tuning_.default_schedule(kernel);
+      result.schedules.push_back(other ? choice.schedule : "");
+    }
+    return result;
+  }
+
+  std::vector<Finalist> finalists() const {
+    std::vector<Finalist> result{finalist(0, false)};
+    const auto add = [&](Finalist each) {
+      const auto same = [&](const Finalist& other) { return other.name() == each.name(); };
+      if (std::none_of(result.begin(), result.end(), same)) result.push_back(std::move(each));
+    };
+    for (const size_t number : ranked(kFinalists)) add(finalist(number, true));
+    add(finalist(0, true));
+    return result;
+  }
+
+  Plan built(const Finalist& finalist) {
+    // A draft gives one plan, and the first structure may be asked for two.
+    Structure& structure = structures_[finalist.structure];
+    if (used_.contains(finalist.structure)) structure.draft = PlanDraft(graph_, options_, found_);
+    used_.insert(finalist.structure);
+    for (size_t k = 0; k < finalist.schedules.size(); ++k)
+      if (!finalist.schedules[k].empty())
+        structure.draft.kernels().set_schedule(k, finalist.schedules[k]);
+    return structure.draft.finish();
+  }
+
+  bool has_side_effects() const {
+    return std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
+                       [](const graph::Node& node) { return node.op == graph::Op::kCustom; });
+  }
+
+  /// The quickest of the finalists; the first one, of the cost model, unless another is clearly
+  /// quicker.
+  Plan finish() {
+    const std::vector<Finalist> all = finalists();
+    std::vector<std::string> names;
+    for (const Finalist& each : all) names.push_back(each.name());
+    const auto plan_of = [&](const std::string& name) -> const Plan& {
+      const auto place = std::find(names.begin(), names.end(), name) - names.begin();
+      auto& plan = plans_[name];
+      if (!plan) plan = built(all[static_cast<size_t>(place)]);
+      return *plan;
+    };
+    std::string winner = names.front();
+    if (all.size() > 1 && !has_side_effects()) {
+      const search::TuningKey key = plan_key();
+      database_.add_kernel(key.kernel, fmt::format("plan {}", all[0].structure_text),
+                           "a whole plan");
+      const auto bench = search_.tools.plans ? search_.tools.plans(plan_of)
+                                             : std::make_unique<PlanBench>(plan_of, options_);
+      const search::ListedSpace space(names);
+      search::TuneOptions how;
+      how.strategy = search::StrategyKind::kCostModel;
+      how.most_trials = std::numeric_limits<size_t>::max();
+      how.stop = [this] { return !may_measure(2.0); };  // comparing is what the time was kept for
+      const search::TuneResult result = search::tune(database_, key, space, *bench, how);
+      report_.unreliable = report_.unreliable || result.unreliable;
+      std::vector<search::TuningRecord> records = database_.records(key);
+      std::erase_if(records, [&](const search::TuningRecord& record) {
+        return std::find(names.begin(), names.end(), record.schedule) == names.end();
+      });
+      const TunedChoice choice = search::choose(records, names.front());
+      // Without a time of the first there is nothing to say that another is no slower.
+      if (choice.default_us > 0) winner = choice.schedule;
+      report_.fast_us = choice.default_us;
+      report_.best_us = choice.best_us;
+      finished_plans_ = result.finished;
+    }
+    const auto place = std::find(names.begin(), names.end(), winner) - names.begin();
+    note_gains(all[static_cast<size_t>(place)]);
+    return plan_of(winner);
+  }
+
+  search::TuningKey plan_key() const {
+    search::KernelTask task;
+    task.text = fmt::format("plan {}", support::to_hex(structures_.front().id));
+    task.options.dims = typical_dims(graph_, options_);
+    return task.key(device_);
+  }
+
+  // ---- What is told.
+
+  void note_gains(const Finalist& chosen) {
+    const Structure& structure = structures_[chosen.structure];
+    for (size_t k = 0; k < structure.kernels.size(); ++k) {
+      if (chosen.schedules[k].empty()) continue;
+      const TunedChoice& choice = tuning_.choice(structure.kernels[k]);
+      report_.gains.push_back({tuning_.task(structure.kernels[k]).label, choice.schedule,
+                               choice.default_us, choice.best_us, uses_of(chosen, k)});
+    }
+    std::stable_sort(
+        report_.gains.begin(), report_.gains.end(), [](const KernelGain& a, const KernelGain& b) {
+          return a.uses * (a.default_us - a.best_us) > b.uses * (b.default_us - b.best_us);
+        });
+  }
+
+  double uses_of(const Finalist& chosen, size_t kernel) const {
+    return structures_[chosen.structure].draft.uses()[kernel];
+  }
+
+  SearchReport report() {
+    SearchReport result = std::move(report_);
+    result.structures = structures_.size();
+    result.kernels = tuning_.size();
+    result.measured = tuning_.measured();
+    bool finished = finished_plans_;
+    for (size_t k = 0; k < tuning_.size(); ++k) {
+      result.known += tuning_.choice(k).tried;
+      result.rejected += tuning_.choice(k).rejected;
+      finished = finished && tuning_.is_finished(k, 1);
+    }
+    result.finished = finished;
+    result.interrupted = is_stopped();
+    result.unreliable = result.unreliable || tuning_.unreliable();
+    if (result.unreliable)
+      support::log_warn(
+          "search: other work on this machine disturbed the times; search again when "
+          "it is quiet");
+    return result;
+  }
+
+  const graph::Graph& graph_;
+  const Options& options_;
+  const SearchOptions& search_;
+  FoundDefinitions own_found_;
+  FoundDefinitions* found_;
+  search::TuningDatabase& database_;
+  kernel::Machine machine_;
+  kernel::Machine fitted_;
+  std::string device_;
+  Clock::time_point begin_ = Clock::now();
+  std::optional<search::InterruptWatch> watch_;
+  std::unique_ptr<support::Progress> progress_;
+  KernelTuning tuning_;
+  std::vector<Structure> structures_;
+  std::set<size_t> used_;  // structures whose draft has become a plan
+  std::map<std::string, std::optional<Plan>> plans_;
+  SearchReport report_;
+  bool finished_plans_ = true;
+};
+
+}  // namespace
+
+std::string to_string(const SearchReport& report) {
+  std::string text = fmt::format(
+      "search: {} structures of {} kernels; {} trials now, {} known, {} rejected{}{}{}\n",
+      report.structures, report.kernels, report.measured, report.known, report.rejected,
+      report.finished ? "" : "; not finished", report.interrupted ? "; interrupted" : "",
+      report.unreliable ? "; times were unreliable" : "");
+  if (report.fast_us > 0)
+    text += fmt::format("  a run: {:.1f} us, by the cost model alone {:.1f} us\n", report.best_us,
+                        report.fast_us);
+  text += fmt::format(
+      "  the cost model ranks with {:.2f} (fitted {:.2f}), typical factor {:.2f} "
+      "(fitted {:.2f})\n",
+      report.model.rank_correlation, report.fitted_model.rank_correlation,
+      report.model.typical_factor, report.fitted_model.typical_factor);
+  for (const KernelGain& gain : report.gains)
+    text += fmt::format("  {:.1f} us instead of {:.1f}, {} times: {}, {}\n", gain.best_us,
+                        gain.default_us, gain.uses, gain.label, gain.schedule);
+  return text;
+}
+
+SearchedPlan search_plan(const graph::Graph& graph, const Options& options,
+                         const SearchOptions& search, FoundDefinitions* found) {
+  return PlanSearch(graph, options, search, found).run();
+}
+
+}  // namespace luminal::compiler

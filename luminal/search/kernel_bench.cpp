@@ -1,0 +1,127 @@
+#include "luminal/search/kernel_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "luminal/codegen/llvm/code_version.h"
+#include "luminal/graph/dim_binding.h"
+#include "luminal/kernel/canonical.h"
+#include "luminal/support/error.h"
+#include "luminal/support/thread_pool.h"
+
+namespace luminal::search {
+namespace {
+
+/// Code for a schedule, in an arena of its own: several are made at a time.
+std::variant<Candidate, Rejected> built(const KernelTask& task,
+                                        const kernel::CanonicalKernel& names,
+                                        support::FileCache* cache,
+                                        const std::string& schedule) try {
+  kernel::Arena arena;
+  const kernel::Kernel kernel = kernel::rebuild(*task.arena, task.kernel, names, arena);
+  codegen::CpuKernelOptions options = task.options;
+  options.schedule = codegen::Schedule::parse(schedule);
+  const codegen::CpuKernel code = codegen::cpu_kernel(arena, kernel, task.target, options);
+  return load_candidate(code, codegen::KernelCompiler(task.target, cache), task.options.dims);
+} catch (const Error& error) {
+  return Rejected{Rejected::Why::kCompile, error.what()};
+}
+
+}  // namespace
+
+TuningKey KernelTask::key(const std::string& device) const {
+  std::string shapes;
+  for (const auto& [name, value] : options.dims)
+    shapes += fmt::format("{}{}={}", shapes.empty() ? "" : " ", name, value);
+  return {support::hash128(text), shapes, device, compiler_text()};
+}
+
+std::string device_text(const codegen::CpuTarget& target, int threads) {
+  return fmt::format("cpu {}, {} thread{}", target.name, threads, threads == 1 ? "" : "s");
+}
+
+std::string compiler_text() {
+  return fmt::format("{} {}", codegen::code_version(), codegen::compiler_version());
+}
+
+KernelBench::KernelBench(const KernelTask& task, runtime::ThreadTeam& team,
+                         const BenchOptions& options)
+    : KernelBench(
+          task,
+          [&task, cache = options.cache, names = kernel::canonicalize(*task.arena, task.kernel)](
+              const std::string& schedule) { return built(task, names, cache, schedule); },
+          team, options) {}
+
+KernelBench::KernelBench(const KernelTask& task, Builder builder, runtime::ThreadTeam& team,
+                         const BenchOptions& options)
+    : task_(task), builder_(std::move(builder)), team_(team), options_(options) {}
+
+KernelBench::~KernelBench() = default;
+
+void KernelBench::build(const std::vector<std::string>& schedules) {
+  std::vector<std::pair<const std::string*, Known*>> missing;
+  for (const std::string& schedule : schedules)
+    if (const auto [place, is_new] = known_.try_emplace(schedule); is_new)
+      missing.emplace_back(&schedule, &place->second);
+  support::default_thread_pool().parallel_for(
+      0, static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) {
+          const auto& [schedule, known] = missing[static_cast<size_t>(k)];
+          known->outcome = builder_(*schedule);
+        }
+      });
+}
+
+void KernelBench::check(Known& known) {
+  const auto* candidate = std::get_if<Candidate>(&known.outcome);
+  if (candidate == nullptr || known.checked) return;
+  known.checked = true;
+  if (!check_)
+    check_ = std::make_unique<KernelCheck>(*task_.arena, task_.kernel, task_.options.dims,
+                                           options_.check);
+  if (auto why = check_->check(*candidate)) known.outcome = std::move(*why);
+}
+
+TensorPlaces KernelBench::places() {
+  if (!places_.empty()) return places_;
+  const auto add = [&](kernel::NodeId id, int64_t bytes) {
+    memory_.emplace_back(bytes);
+    memory_.back().populate();
+    return places_[id] = memory_.back().data();
+  };
+  for (const auto& [id, array] : check_->data())
+    std::copy(array.bytes().begin(), array.bytes().end(),
+              add(id, static_cast<int64_t>(array.bytes().size())));
+  for (const kernel::Root& root : task_.kernel.roots) {
+    const graph::TensorType& type = task_.arena->tensor(root.tensor);
+    const int64_t count = graph::element_count(graph::extents_of(type.shape, task_.options.dims));
+    add(root.tensor, graph::byte_size(type.dtype, count));
+  }
+  return places_;
+}
+
+Tried KernelBench::try_out(const std::vector<std::string>& schedules) {
+  build(schedules);
+  std::vector<const Candidate*> candidates;
+  std::vector<size_t> numbers;
+  Tried tried;
+  tried.results.resize(schedules.size());
+  for (size_t k = 0; k < schedules.size(); ++k) {
+    Known& known = known_.at(schedules[k]);
+    check(known);
+    if (const auto* rejected = std::get_if<Rejected>(&known.outcome)) {
+      tried.results[k] = *rejected;
+    } else {
+      candidates.push_back(&std::get<Candidate>(known.outcome));
+      numbers.push_back(k);
+    }
+  }
+  if (candidates.empty()) return tried;
+  const Measured measured = measure(candidates, places(), team_, options_.measure);
+  for (size_t k = 0; k < numbers.size(); ++k) tried.results[numbers[k]] = measured.timings[k];
+  tried.unreliable = measured.unreliable;
+  return tried;
+}
+
+}  // namespace luminal::search

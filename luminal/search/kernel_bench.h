@@ -1,0 +1,81 @@
+// The workbench of real kernels: code for several schedules is made on all threads at once, each is
+// checked in a child process against the oracle (kernel_check.h), and those that pass are timed by
+// turns on the same data.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "luminal/search/kernel_check.h"
+#include "luminal/search/measure.h"
+#include "luminal/search/tuner.h"
+
+namespace luminal::search {
+
+/// A kernel to be tuned, under its canonical names (kernel/canonical.h).
+struct KernelTask {
+  std::string text;   ///< its canonical text, and all else that code for it depends on but dims
+  std::string label;  ///< for people
+  std::shared_ptr<kernel::Arena> arena;
+  kernel::Kernel kernel;
+  /// What its code may count on. `dims` has values for all of its dims.
+  codegen::CpuKernelOptions options = {};
+  codegen::CpuTarget target = codegen::host_target();
+
+  /// What its measurements are kept under. `device` is what device_text() gives, or a test's own.
+  TuningKey key(const std::string& device) const;
+};
+
+/// What runs kernels here: the processor and how many threads there are.
+std::string device_text(const codegen::CpuTarget& target, int threads);
+/// What made the code: versions of our emitters and of the compiler below them.
+std::string compiler_text();
+
+/// How a workbench works.
+struct BenchOptions {
+  CheckOptions check = {};
+  MeasureOptions measure = {};
+  /// Where object code is kept; null: nowhere.
+  support::FileCache* cache = nullptr;
+};
+
+/// See above.
+class KernelBench : public Workbench {
+ public:
+  /// Makes the code of a kernel for a schedule. Tests bring their own.
+  using Builder = std::function<std::variant<Candidate, Rejected>(const std::string& schedule)>;
+
+  /// The task must outlive the bench.
+  KernelBench(const KernelTask& task, runtime::ThreadTeam& team, const BenchOptions& options = {});
+  KernelBench(const KernelTask& task, Builder builder, runtime::ThreadTeam& team,
+              const BenchOptions& options = {});
+  ~KernelBench() override;
+
+  Tried try_out(const std::vector<std::string>& schedules) override;
+
+ private:
+  struct Known {
+    std::variant<Candidate, Rejected> outcome;
+    bool checked = false;
+  };
+
+  /// Makes code for those that have none yet, all at a time.
+  void build(const std::vector<std::string>& schedules);
+  void check(Known& known);
+  /// Memory for all tensors, those that are read filled.
+  TensorPlaces places();
+
+  const KernelTask& task_;
+  Builder builder_;
+  runtime::ThreadTeam& team_;
+  BenchOptions options_;
+  std::unique_ptr<KernelCheck> check_;
+  std::vector<runtime::HostMemory> memory_;
+  TensorPlaces places_;
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace luminal::search

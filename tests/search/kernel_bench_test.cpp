@@ -1,0 +1,162 @@
+#include "luminal/search/kernel_bench.h"
+
+#include <gtest/gtest.h>
+
+#include "luminal/kernel/canonical.h"
+#include "luminal/kernel/derive.h"
+#include "luminal/luminal.h"
+#include "luminal/search/calibration.h"
+#include "luminal/search/kernel_space.h"
+
+namespace luminal::search {
+namespace {
+
+using Why = Rejected::Why;
+
+/// The task of a graph that is one kernel.
+KernelTask task_of(const std::function<Tensor(Graph&)>& write) {
+  Graph g;
+  const Tensor y = write(g);
+  graph::Graph graph = g.ir();
+  graph.add_output("y", y.edge());
+  const kernel::GraphProgram program(graph);
+  const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
+  kernel::Arena arena;
+  const auto kernel =
+      std::get<kernel::Kernel>(kernel::derive(arena, program, cut, program.output(0)));
+  const kernel::CanonicalKernel names = kernel::canonicalize(arena, kernel);
+  KernelTask task;
+  task.text = names.text;
+  task.label = "a kernel";
+  task.arena = std::make_shared<kernel::Arena>();
+  task.kernel = kernel::rebuild(arena, kernel, names, *task.arena);
+  task.options.threads = 2;
+  return task;
+}
+
+Tensor doubled(Graph& g) { return g.input("x", {1000}) * 2.0F; }
+
+const BenchOptions kQuick{.check = {.limit = std::chrono::milliseconds(1500)},
+                          .measure = {.seconds = 0.01}};
+
+TEST(KernelBench, TheDefaultOfAKernelPassesAndHasATime) {
+  const KernelTask task = task_of([](Graph& g) {
+    return softmax(matmul(g.input("a", {33, 40}), g.input("b", {40, 17})), -1);
+  });
+  KernelBench bench(task, runtime::default_thread_team(), kQuick);
+  const std::string standard = kernel_space(task)->starts().front();
+  const Tried tried = bench.try_out({standard});
+  ASSERT_TRUE(std::holds_alternative<Timing>(tried.results[0])) << to_string(tried.results[0]);
+  EXPECT_GT(std::get<Timing>(tried.results[0]).median_us, 0);
+}
+
+/// Code of the tests' own, planted in place of a launch.
+runtime::CpuEntry planted(const std::string& schedule) {
+  if (schedule == "wrong")
+    return [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+      static_cast<float*>(buffers[1])[17] = 3;
+    };
+  if (schedule == "crashing")
+    return [](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
+      *reinterpret_cast<volatile int*>(8) = 1;
+    };
+  if (schedule == "endless")
+    return [](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
+      for (volatile bool forever = true; forever;) {
+      }
+    };
+  return [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+    static_cast<volatile float*>(buffers[1])[1024] = 1;  // behind the last page
+  };
+}
+
+TEST(KernelBench, PlantedKernelsAreRejectedWithTheRightReasonAndNeverTriedAgain) {
+  const KernelTask task = task_of(doubled);
+  const std::string standard = kernel_space(task)->starts().front();
+  const ListedSpace space({standard, "wrong", "crashing", "endless", "stray"});
+  const KernelBench::Builder honest = [&](const std::string&) {
+    kernel::Arena arena;
+    const kernel::Kernel kernel = kernel::rebuild(
+        *task.arena, task.kernel, kernel::canonicalize(*task.arena, task.kernel), arena);
+    return load_candidate(codegen::cpu_kernel(arena, kernel, task.target, task.options),
+                          codegen::KernelCompiler(), {});
+  };
+  int built = 0;
+  const auto builder = [&](const std::string& schedule) {
+    std::variant<Candidate, Rejected> result = honest(schedule);
+    if (schedule != standard) std::get<Candidate>(result).launches.back().entry = planted(schedule);
+    ++built;
+    return result;
+  };
+  TuningDatabase database = TuningDatabase::in_memory();
+  const TuningKey key = task.key("here");
+  KernelBench bench(task, builder, runtime::default_thread_team(), kQuick);
+  const TuneResult result = tune(database, key, space, bench, {});
+  EXPECT_EQ(result.choice.schedule, standard);
+  EXPECT_EQ(result.choice.rejected, 4U);
+  const std::pair<const char*, Why> reasons[] = {{"wrong", Why::kWrongResult},
+                                                 {"crashing", Why::kCrash},
+                                                 {"endless", Why::kTimeout},
+                                                 {"stray", Why::kOutOfBounds}};
+  for (const auto& [schedule, why] : reasons) {
+    const auto found = database.find(key, schedule);
+    ASSERT_TRUE(found && std::holds_alternative<Rejected>(*found)) << schedule;
+    EXPECT_EQ(std::get<Rejected>(*found).why, why) << to_string(*found);
+  }
+  built = 0;
+  KernelBench next(task, builder, runtime::default_thread_team(), kQuick);
+  EXPECT_EQ(tune(database, key, space, next, {}).choice, result.choice);
+  EXPECT_EQ(built, 0);
+}
+
+TEST(KernelBench, AScheduleThatCannotBeBuiltIsRejected) {
+  const KernelTask task = task_of(doubled);
+  KernelBench bench(
+      task,
+      [](const std::string&) -> std::variant<Candidate, Rejected> {
+        return Rejected{Why::kCompile, "no registers left"};
+      },
+      runtime::default_thread_team(), kQuick);
+  const Tried tried = bench.try_out({"a", "b"});
+  for (const Measurement& result : tried.results)
+    EXPECT_EQ(result, Measurement(Rejected{Why::kCompile, "no registers left"}));
+}
+
+TEST(KernelTask, KeysDifferByShapesAndDevice) {
+  KernelTask task = task_of(doubled);
+  const TuningKey plain = task.key("cpu a");
+  EXPECT_EQ(plain, task.key("cpu a"));
+  EXPECT_NE(plain, task.key("cpu b"));
+  task.options.dims["S0"] = 5;
+  EXPECT_NE(plain, task.key("cpu a"));
+  EXPECT_EQ(task.key("cpu a").shapes, "S0=5");
+}
+
+TEST(Calibration, ConstantsThatMadeTheTimesAreFoundAgain) {
+  std::vector<KernelTask> tasks;
+  for (const int64_t size : {64, 256, 1024, 2048}) {
+    tasks.push_back(task_of([&](Graph& g) { return relu(g.input("x", {size, size})); }));
+    tasks.push_back(task_of([&](Graph& g) {
+      return matmul(g.input("a", {size / 2, size}), g.input("b", {size, 64}));
+    }));
+    tasks.push_back(task_of([&](Graph& g) { return softmax(g.input("x", {size, 128}), -1); }));
+  }
+  const kernel::Machine machine = kernel::Machine::cpu(2);
+  kernel::Machine real = machine;
+  real.memory_bytes /= 3;
+  real.matrix_flops *= 2;
+  real.launch_us *= 4;
+  std::vector<TimedKernel> timed;
+  for (const KernelTask& task : tasks)
+    timed.push_back({task.arena.get(), &task.kernel,
+                     kernel::estimate(*task.arena, task.kernel, real).microseconds});
+  const double before = quality_of(timed, machine).typical_factor;
+  const kernel::Machine found = fitted(timed, machine);
+  EXPECT_GT(before, 1.5);
+  EXPECT_LT(quality_of(timed, found).typical_factor, 1.15);
+  EXPECT_GT(quality_of(timed, found).rank_correlation, 0.97);
+  EXPECT_EQ(fitted({}, machine).launch_us, machine.launch_us);
+}
+
+}  // namespace
+}  // namespace luminal::search

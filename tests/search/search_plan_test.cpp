@@ -1,0 +1,302 @@
+// The search of whole plans, mostly with times that tests make up: what is chosen, kept and told,
+// not how fast anything is.
+#include "luminal/compiler/search_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <set>
+
+#include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/plan_bench.h"
+#include "luminal/luminal.h"
+#include "luminal/search/grid_space_for_tests.h"
+#include "luminal/search/kernel_bench.h"
+#include "luminal/support/error.h"
+
+namespace luminal::compiler {
+namespace {
+
+using search::FormulaBench;
+using search::KernelTask;
+using search::Measurement;
+using search::Rejected;
+using search::Timing;
+using search::TuningDatabase;
+using search::Workbench;
+
+/// A layer and a softmax: some kernels, which can be cut in several ways.
+struct Net {
+  Graph g;
+  Tensor y;
+  Net() {
+    const Tensor x = g.input("x", {32, 64});
+    y = softmax(silu(layer_norm(matmul(x, g.input("w", {64, 64})), 1)) + x, -1);
+  }
+  graph::Graph ir() const {
+    graph::Graph graph = g.ir();
+    graph.add_output("y", y.edge());
+    return graph;
+  }
+};
+
+/// Rules find more structures, but take most of the time.
+const Options kPlain{.rules = false};
+
+/// A time of a kernel or plan that follows from its name.
+double made_up(const std::string& name) {
+  return 1.0 + static_cast<double>(support::hash128(name).hi % 1000) / 100.0;
+}
+
+/// Options of a search whose times are made up. Counts what is asked for.
+struct MadeUp {
+  TuningDatabase database = TuningDatabase::in_memory();
+  SearchOptions options;
+  int kernel_trials = 0;
+  int plan_trials = 0;
+  std::function<Measurement(const KernelTask&, const std::string&)> kernel_time =
+      [](const KernelTask& task, const std::string& schedule) -> Measurement {
+    return Timing{made_up(task.text + schedule), 0.01, 10};
+  };
+  std::function<Measurement(const std::string&)> plan_time =
+      [](const std::string& name) -> Measurement {
+    return Timing{made_up(name), 0.01, 10};
+  };
+
+  MadeUp() {
+    options.seconds = 1000;
+    options.structures = 3;
+    options.most_trials = 6;
+    options.progress = false;
+    options.database = &database;
+    options.tools.kernels = [this](const KernelTask& task) -> std::unique_ptr<Workbench> {
+      return std::make_unique<FormulaBench>([this, &task](const std::string& schedule) {
+        ++kernel_trials;
+        return kernel_time(task, schedule);
+      });
+    };
+    options.tools.plans =
+        [this](const std::function<Plan(const std::string&)>&) -> std::unique_ptr<Workbench> {
+      return std::make_unique<FormulaBench>([this](const std::string& name) {
+        ++plan_trials;
+        return plan_time(name);
+      });
+    };
+  }
+};
+
+TEST(SearchPlan, OneDatabaseGivesOnePlanInTwentyRuns) {
+  const Net net;
+  const graph::Graph graph = net.ir();
+  MadeUp first;
+  search_plan(graph, kPlain, first.options);
+  EXPECT_GT(first.kernel_trials, 3);
+  MadeUp again;
+  again.options.seconds = 0;
+  again.options.database = &first.database;
+  const std::string expected = plan::to_string(search_plan(graph, kPlain, again.options).plan);
+  for (int run = 0; run < 19; ++run) {
+    const SearchedPlan result = search_plan(graph, kPlain, again.options);
+    EXPECT_EQ(plan::to_string(result.plan), expected);
+    EXPECT_EQ(result.report.measured, 0U);
+  }
+  EXPECT_EQ(again.kernel_trials + again.plan_trials, 0);
+}
+
+TEST(SearchPlan, ARunThatFindsEverythingMeasuredMeasuresNothing) {
+  const graph::Graph graph = Net().ir();
+  MadeUp made_up_times;
+  // Every search sees more times than the one before it, until there is nothing new.
+  size_t measured = 1;
+  std::string before;
+  for (int run = 0; run < 12 && measured > 0; ++run) {
+    const SearchedPlan result = search_plan(graph, kPlain, made_up_times.options);
+    measured = result.report.measured;
+    before = plan::to_string(result.plan);
+  }
+  EXPECT_EQ(measured, 0U);
+  const int trials = made_up_times.kernel_trials + made_up_times.plan_trials;
+  EXPECT_EQ(plan::to_string(search_plan(graph, kPlain, made_up_times.options).plan), before);
+  EXPECT_EQ(made_up_times.kernel_trials + made_up_times.plan_trials, trials);
+}
+
+TEST(SearchPlan, NoOtherPlanIsTakenUnlessItIsQuickerThanThatOfTheCostModel) {
+  const graph::Graph graph = Net().ir();
+  const std::string fast = plan::to_string(build_plan(graph, kPlain));
+  MadeUp slower;
+  int asked = 0;
+  slower.plan_time = [&](const std::string&) -> Measurement {
+    return Timing{asked++ == 0 ? 100.0 : 99.5, 0.1, 20};  // the first that is asked for is `fast`
+  };
+  const SearchedPlan kept = search_plan(graph, kPlain, slower.options);
+  EXPECT_EQ(plan::to_string(kept.plan), fast);
+  EXPECT_EQ(kept.report.best_us, kept.report.fast_us);
+
+  MadeUp quicker;
+  asked = 0;
+  quicker.plan_time = [&](const std::string&) -> Measurement {
+    return Timing{asked++ == 0 ? 100.0 : 60.0, 0.1, 20};
+  };
+  const SearchedPlan changed = search_plan(graph, kPlain, quicker.options);
+  EXPECT_GT(asked, 1);
+  EXPECT_EQ(changed.report.fast_us, 100);
+  EXPECT_EQ(changed.report.best_us, 60);
+}
+
+TEST(SearchPlan, PlansThatGiveSomethingElseAreNotTaken) {
+  const graph::Graph graph = Net().ir();
+  MadeUp wrong;
+  int asked = 0;
+  wrong.plan_time = [&](const std::string&) -> Measurement {
+    if (asked++ == 0) return Timing{100, 1, 10};
+    return Rejected{Rejected::Why::kWrongResult, "made up"};
+  };
+  const SearchedPlan result = search_plan(graph, kPlain, wrong.options);
+  EXPECT_EQ(plan::to_string(result.plan), plan::to_string(build_plan(graph, kPlain)));
+}
+
+TEST(SearchPlan, AStructureWithAKernelThatFailsIsNotAFinalist) {
+  const graph::Graph graph = Net().ir();
+  const auto kernels_of_fast = PlanDraft(graph, kPlain).uses().size();
+  MadeUp failing;
+  std::set<std::string> first;
+  failing.kernel_time = [&](const KernelTask& task, const std::string& schedule) -> Measurement {
+    if (first.size() < kernels_of_fast) first.insert(task.text);
+    if (first.contains(task.text)) return Timing{made_up(task.text + schedule), 0.01, 10};
+    return Rejected{Rejected::Why::kCrash, "made up"};
+  };
+  const SearchedPlan result = search_plan(graph, kPlain, failing.options);
+  EXPECT_EQ(plan::to_string(result.plan), plan::to_string(build_plan(graph, kPlain)));
+  EXPECT_GT(result.report.rejected, 0U);
+}
+
+TEST(SearchPlan, ACancelledSearchGivesThePlanOfTheCostModel) {
+  const graph::Graph graph = Net().ir();
+  MadeUp made_up_times;
+  const std::atomic<bool> cancel{true};
+  made_up_times.options.cancel = &cancel;
+  const SearchedPlan result = search_plan(graph, kPlain, made_up_times.options);
+  EXPECT_TRUE(result.report.interrupted);
+  EXPECT_FALSE(result.report.finished);
+  EXPECT_EQ(result.report.measured, 0U);
+  EXPECT_EQ(plan::to_string(result.plan), plan::to_string(build_plan(graph, kPlain)));
+}
+
+TEST(SearchPlan, AnInterruptKeepsWhatWasMeasuredAndTheNextSearchGoesOn) {
+  const graph::Graph graph = Net().ir();
+  MadeUp interrupted;
+  auto time = interrupted.kernel_time;
+  interrupted.kernel_time = [&](const KernelTask& task, const std::string& schedule) {
+    if (interrupted.kernel_trials == 3) std::raise(SIGINT);
+    return time(task, schedule);
+  };
+  const SearchedPlan result = search_plan(graph, kPlain, interrupted.options);
+  EXPECT_TRUE(result.report.interrupted);
+  EXPECT_EQ(result.report.measured, 3U);
+  EXPECT_EQ(interrupted.database.kernels().size(), 3U);
+
+  MadeUp next;
+  next.options.database = &interrupted.database;
+  search_plan(graph, kPlain, next.options);
+  MadeUp whole;
+  search_plan(graph, kPlain, whole.options);
+  EXPECT_EQ(next.kernel_trials + 3, whole.kernel_trials);
+}
+
+TEST(SearchPlan, EqualLayersAreMeasuredOnce) {
+  const auto kernels = [](int layers) {
+    Graph g;
+    Tensor h = g.input("x", {16, 32});
+    for (int k = 0; k < layers; ++k)
+      h = relu(layer_norm(matmul(h, g.input("w" + std::to_string(k), {32, 32})), 1)) + h;
+    graph::Graph graph = g.ir();
+    graph.add_output("y", h.edge());
+    MadeUp made_up_times;
+    made_up_times.options.structures = 0;
+    return search_plan(graph, kPlain, made_up_times.options).report.kernels;
+  };
+  EXPECT_EQ(kernels(16), kernels(8));
+}
+
+TEST(SearchPlan, DisturbedTimesAreTold) {
+  const graph::Graph graph = Net().ir();
+  MadeUp busy;
+  busy.options.tools.kernels = [&](const KernelTask& task) -> std::unique_ptr<Workbench> {
+    auto bench = std::make_unique<FormulaBench>(
+        [&](const std::string& schedule) { return busy.kernel_time(task, schedule); });
+    bench->disturbed = 1000;
+    return bench;
+  };
+  const SearchedPlan result = search_plan(graph, kPlain, busy.options);
+  EXPECT_TRUE(result.report.unreliable);
+  EXPECT_NE(to_string(result.report).find("times were unreliable"), std::string::npos);
+}
+
+TEST(SearchPlan, BucketsShareWhatTheyMeasure) {
+  const auto measured = [](const std::vector<int64_t>& values) {
+    Graph g;
+    const Tensor x = g.input("x", {g.dim("n", 1, 1024), 32});
+    const Tensor without_dims = exp(g.input("w", {32, 32}));
+    MadeUp made_up_times;
+    CompileOptions options{.mode = Mode::kSearch, .budget_seconds = 1000};
+    options.search = made_up_times.options;
+    options.compiler.buckets = {{"n", values}};
+    const Executable executable = compile(g, {x * 2.0F, without_dims}, options);
+    return executable.search_report().value().measured;
+  };
+  EXPECT_LT(measured({8, 512}), measured({8}) + measured({512}));
+}
+
+TEST(Compile, ASearchedPlanGivesWhatTheInterpreterGives) {
+  const Net net;
+  TuningDatabase database = TuningDatabase::in_memory();
+  CompileOptions options;
+  options.mode = Mode::kSearch;
+  options.budget_seconds = 4;
+  options.search.database = &database;
+  options.search.progress = false;
+  Executable searched = compile(net.g, {net.y}, options);
+  Executable oracle = compile(net.g, {net.y}, {.backend = Backend::kInterpreter});
+  for (Executable* each : {&searched, &oracle}) {
+    for (const auto& [name, array] : random_inputs(each->ir(), {}, 1)) each->set(name, array);
+    each->run();
+  }
+  const std::vector<float> actual = searched.get<float>(net.y);
+  const std::vector<float> expected = oracle.get<float>(net.y);
+  for (size_t k = 0; k < expected.size(); ++k) EXPECT_NEAR(actual[k], expected[k], 1e-5);
+  EXPECT_NE(searched.explain().find("search: "), std::string::npos);
+  EXPECT_GT(searched.search_report()->measured, 0U);
+}
+
+TEST(Compile, ABudgetBelowZeroIsRefused) {
+  const Net net;
+  try {
+    compile(net.g, {net.y}, {.mode = Mode::kSearch, .budget_seconds = -1});
+    FAIL() << "it was taken";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("a budget of -1 seconds"), std::string::npos);
+  }
+}
+
+TEST(RandomInputs, PositionsAreInRangeAndEqualSeedsGiveEqualData) {
+  Graph g;
+  const Tensor y = index_select(g.input("t", {50, 16}), 0, g.input("i", {200}, DType::kI32));
+  graph::Graph graph = g.ir();
+  graph.add_output("y", y.edge());
+  const auto data = random_inputs(graph, {}, 5);
+  int64_t largest = 0;
+  for (int64_t k = 0; k < 200; ++k) {
+    const int64_t position = data.at("i").at(k).as_int64();
+    EXPECT_GE(position, 0);
+    EXPECT_LT(position, 50);
+    largest = std::max(largest, position);
+  }
+  EXPECT_GT(largest, 25);
+  const auto again = random_inputs(graph, {}, 5);
+  EXPECT_TRUE(data.at("t").identical(again.at("t")));
+}
+
+}  // namespace
+}  // namespace luminal::compiler

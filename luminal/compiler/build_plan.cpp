@@ -5,6 +5,7 @@
 #include <set>
 
 #include "luminal/codegen/llvm/attention_cost.h"
+#include "luminal/codegen/llvm/scan_kernel.h"
 #include "luminal/compiler/buffer_plan.h"
 #include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_set.h"
@@ -38,6 +39,7 @@ ProgramSearch search_options(const graph::Graph& graph, const Options& options,
   if (!options.round_each)
     result.cut.cost = [machine = result.cut.machine, estimate = result.cut.estimate](
                           kernel::Arena& arena, const kernel::Kernel& kernel) {
+      if (const auto scan = codegen::scan_cost(arena, kernel, machine, estimate)) return scan;
       return codegen::attention_cost(arena, kernel, machine, estimate);
     };
   result.cut.group_launches = false;  // a launch on the CPU is a call

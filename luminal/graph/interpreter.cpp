@@ -134,8 +134,26 @@ class Run {
     const StepOperand& operand = step.operands[0];
     const Extents domain = evaluate_shape(operand.view.domain(), dims_);
     const Extents reduced(domain.end() - node.attribute<ReduceAttribute>().axes, domain.end());
-    reduce(node.op, *source(node, operand), element_count(reduced), result);
+    if (!operand.computed)
+      if (const auto running =
+              running_view(operand.view, node.op, static_cast<int>(reduced.size())))
+        return compute_scan(node, operand, *running);
+    reduce(node.op, *source(node, operand), {.count = element_count(reduced)}, result);
     return result;
+  }
+
+  /// Results lie as they are found, with the scanned axis last, until they are put in place.
+  Array compute_scan(const Node& node, const StepOperand& operand, const RunningView& running) {
+    const std::string operation(name(node.op));
+    ArraySource elements(array(operand.node), running.elements, dims_, operation);
+    Array found(node.dtype(), evaluate_shape(running.elements.domain(), dims_));
+    reduce(node.op, elements, {.count = found.extents().back(), .running = true}, found);
+    std::vector<int> order;
+    const int last = running.elements.rank() - 1;
+    for (int k = 0; k < last; ++k) order.push_back(k);
+    order.insert(order.begin() + running.axis, last);
+    const View in_place = View::identity(running.elements.domain()).permute(order);
+    return materialize(found, in_place, dims_, operation);
   }
 
   Array compute_indexing(const Node& node, const Step& step) {

@@ -1,6 +1,5 @@
-// Running results along an axis. An axis of known extent is scanned in blocks, in O(n) work; a dim
-// with an upper bound in O(n log n): step k combines every element with the one 2^k before it. A
-// dim without an upper bound is an error.
+// Running results along an axis, of any extent. Each is a reduction of all elements up to its own,
+// which devices and the interpreter compute in one pass.
 #pragma once
 
 #include "luminal/tensor/tensor.h"

@@ -269,7 +269,7 @@ Value* BodyCode::symbol(const Expr& expr) {
                                    llvm::Constant::getNullValue(index->getType()));
 }
 
-void BodyCode::store(const kernel::Root& root, Value* value) {
+void BodyCode::store(const kernel::Root& root, Value* value, bool streaming) {
   const graph::TensorType& type = arena_.tensor(root.tensor);
   Value* base = buffers_.at(root.tensor);
   const Expr position = position_of(root.store, type.shape);
@@ -277,7 +277,10 @@ void BodyCode::store(const kernel::Root& root, Value* value) {
   value = widened(value, lanes_);
   const auto stride = runs_.size() == 1 ? stride_along(position, lane_axes_.back()) : std::nullopt;
   if (stride && stride->stride.is_constant(1) && graph::bits(type.dtype) > 4)
-    return code_.store(type.dtype, value, base, index_of_run(runs_[0], position), {.mask = mask_});
+    return code_.store(type.dtype, value, base, index_of_run(runs_[0], position),
+                       {.align = streaming ? lanes_ * graph::bits(type.dtype) / 8 : 0,
+                        .mask = mask_,
+                        .streaming = streaming});
   Value* positions = widened(index_.emit(position), lanes_);
   code_.scatter(type.dtype, value, base, positions, mask_ != nullptr ? mask_ : all_lanes());
 }

@@ -54,8 +54,9 @@ class BodyCode {
   llvm::Value* wide_value(kernel::BodyId id);
   /// An index expression at the current place.
   llvm::Value* index(const symbolic::Expr& expr) { return index_.emit(expr); }
-  /// Stores a root's value where it belongs.
-  void store(const kernel::Root& root, llvm::Value* value);
+  /// Stores a root's value where it belongs. Streaming stores go past the caches; whoever asks for
+  /// one knows that its lanes are neighbours and aligned.
+  void store(const kernel::Root& root, llvm::Value* value, bool streaming = false);
 
   /// A scope while it lives.
   class Scope {

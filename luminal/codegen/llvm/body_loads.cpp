@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "luminal/codegen/llvm/body_code.h"
+#include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 
 namespace luminal::codegen {
@@ -110,7 +111,8 @@ Value* BodyCode::load(BodyId id, Value* guard, std::span<const Expr> tests) {
   const graph::TensorType& type = arena_.tensor(node.tensor);
   Value* base = buffers_.at(node.tensor);
   const Expr position = position_of(node.exprs, type.shape);
-  Value* inside = both(in_range(node.exprs, type.shape, tests), guard);
+  Value* inside = guard;
+  if (!is_alias(node.tensor)) inside = both(in_range(node.exprs, type.shape, tests), guard);
   if (!depends_on_lanes(position) && (inside == nullptr || !inside->getType()->isVectorTy()))
     return code_.load(type.dtype, base, index_.emit(position), 1, {.mask = inside});
   Value* mask = both(mask_, inside);

@@ -4,6 +4,7 @@
 #include "luminal/codegen/llvm/contraction_kernel.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/nest_launches.h"
+#include "luminal/codegen/llvm/scan_kernel.h"
 #include "luminal/codegen/llvm/schedule_reader.h"
 #include "luminal/support/check.h"
 
@@ -22,11 +23,12 @@ std::optional<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& k
     return convolution_kernel(arena, kernel, target, options, {.always = true, .squares = true});
   if (family == kGemmFamily || family == kGemmBlocksFamily || family == kGemvFamily)
     return contraction_kernel(arena, kernel, target, options, {.always = true});
+  if (family == kScanFamily) return scan_kernel(arena, kernel, target, options);
   if (family == kNestFamily) return nest_launches(arena, kernel, target, options);
-  throw schedule_error(*options.schedule,
-                       "there is no family '{}'; there are {}, {}, {}, {}, {}, {}, {} and {}",
-                       family, kAttentionFamily, kAttentionRunsFamily, kConvolutionFamily,
-                       kWinogradFamily, kGemmFamily, kGemmBlocksFamily, kGemvFamily, kNestFamily);
+  throw schedule_error(
+      *options.schedule, "there is no family '{}'; there are {}, {}, {}, {}, {}, {}, {}, {} and {}",
+      family, kAttentionFamily, kAttentionRunsFamily, kConvolutionFamily, kWinogradFamily,
+      kGemmFamily, kGemmBlocksFamily, kGemvFamily, kScanFamily, kNestFamily);
 }
 
 }  // namespace
@@ -45,6 +47,7 @@ CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const C
   if (auto attention = attention_kernel(arena, kernel, target, options)) return *attention;
   if (auto windows = convolution_kernel(arena, kernel, target, options)) return *windows;
   if (auto products = contraction_kernel(arena, kernel, target, options)) return *products;
+  if (auto scan = scan_kernel(arena, kernel, target, options)) return *scan;
   return nest_launches(arena, kernel, target, options);
 }
 

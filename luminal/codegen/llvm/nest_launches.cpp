@@ -20,14 +20,6 @@ Expr byte_size(const graph::TensorType& type) {
   return bytes;
 }
 
-/// Items that a thread takes at a time: about a dozen turns for each, so that a disturbed thread
-/// does not keep the others waiting, but only where that is long enough to matter.
-int64_t chunk_of(const Expr& items, int64_t turns, int threads) {
-  const auto count = items.constant_value();
-  if (!count || threads < 2 || turns == 0 || *count < 4 * turns * threads) return 0;
-  return *count / (turns * threads);
-}
-
 CpuLaunch launch_of(NestKernel code, const std::function<LaunchBuffer(NodeId)>& buffer,
                     const NestChoices& choices, int threads) {
   CpuLaunch launch;
@@ -43,6 +35,12 @@ CpuLaunch launch_of(NestKernel code, const std::function<LaunchBuffer(NodeId)>& 
 }
 
 }  // namespace
+
+int64_t chunk_of(const Expr& items, int64_t turns, int threads) {
+  const auto count = items.constant_value();
+  if (!count || threads < 2 || turns == 0 || *count < 4 * turns * threads) return 0;
+  return *count / (turns * threads);
+}
 
 CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                         const CpuKernelOptions& options) {

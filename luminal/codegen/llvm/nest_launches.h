@@ -9,6 +9,10 @@ namespace luminal::codegen {
 /// The name of this family of schedules.
 inline constexpr std::string_view kNestFamily = "nest";
 
+/// Items that a thread takes at a time (CpuLaunch::chunk): so many turns for each, so that a
+/// disturbed thread does not keep the others waiting, but only where that is long enough to matter.
+int64_t chunk_of(const symbolic::Expr& items, int64_t turns, int threads);
+
 /// See above.
 CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                         const CpuKernelOptions& options);

@@ -31,7 +31,8 @@ struct Planned {
 
   explicit Planned(IR ir, const OutlineOptions& options = {}, std::span<const NodeId> stored = {})
       : graph(std::move(ir)),
-        planned(graph, stored, {search_options(), options, std::nullopt}),
+        planned(graph, stored,
+                {.cut = search_options(), .outline = options, .rules = std::nullopt}),
         program(planned.program()),
         arena(planned.arena()),
         plan(planned.plan()) {

@@ -47,7 +47,7 @@ TEST(PlansWithRules, AreNeverEstimatedWorseThanWithout) {
     for (const bool outline : {true, false}) {
       if (!outline && graph.size() > 150) continue;
       const auto planned = [&](std::optional<rules::RuleOptions> rules) {
-        ProgramSearch search{search_options(), OutlineOptions{}, rules};
+        ProgramSearch search{.cut = search_options(), .rules = rules};
         if (!outline) search.outline.reset();
         PlannedProgram found(graph, {}, search);
         for (const std::string& problem : problems(found.program(), found.plan()))

@@ -47,7 +47,8 @@ struct KernelCheck::Expectation {
     const Tensors nudges[] = {nudged(data, options.seed + 1), nudged(data, options.seed + 2)};
     PointOracle first(arena, kernel, dims, nudges[0]);
     PointOracle second(arena, kernel, dims, nudges[1]);
-    const double wanted = options.oracle_work / work_per_point(arena, kernel, dims);
+    const double work = work_per_point(arena, kernel, dims);
+    const double wanted = options.oracle_work / work;
     const int count = static_cast<int>(
         std::clamp(wanted, double(options.least_points), double(options.most_points)));
     std::mt19937_64 random(options.seed);
@@ -55,7 +56,8 @@ struct KernelCheck::Expectation {
       const std::vector<int64_t> axes = position(oracle.extents(), k, random);
       std::vector<Point> exact = oracle.at(axes);
       const std::vector<Point> moved[] = {first.at(axes), second.at(axes)};
-      for (size_t p = 0; p < exact.size(); ++p) add(arena, kernel, exact[p], moved, p);
+      for (size_t p = 0; p < exact.size(); ++p)
+        add(arena, kernel, exact[p], moved, p, roundings_of(work));
     }
     settle_tolerances();
   }
@@ -75,17 +77,22 @@ struct KernelCheck::Expectation {
     return result;
   }
 
-  void add(const kernel::Arena& arena, const kernel::Kernel& kernel, Point point,
-           const std::vector<Point> (&moved)[2], size_t p) {
-    // Narrow values inside may be rounded elsewhere; sums are taken in another order, and what they
-    // lose on the way is more than what their inputs were moved by.
+  /// How many times what the inputs were moved by a result may be off. Narrow values inside may be
+  /// rounded elsewhere; sums are taken in another order and lose more on the way, long ones most.
+  static double roundings_of(double work) {
     constexpr double kRoundings = 64;
+    constexpr double kShortWork = 256;
+    return kRoundings * std::max(1.0, std::sqrt(work / kShortWork));
+  }
+
+  void add(const kernel::Arena& arena, const kernel::Kernel& kernel, Point point,
+           const std::vector<Point> (&moved)[2], size_t p, double roundings) {
     const graph::DType dtype = arena.tensor(kernel.roots[point.root].tensor).dtype;
     double deviation = 0;
     for (const std::vector<Point>& each : moved)
       deviation = std::max(deviation, std::abs(each[p].value - point.value));
     if (!std::isfinite(deviation)) deviation = 0;  // next to a pole: only the kind of value counts
-    point.tolerance = kRoundings * deviation;
+    point.tolerance = roundings * deviation;
     if (graph::is_float(dtype) && std::isfinite(point.value))
       point.tolerance += 2 * graph::epsilon(dtype) * std::abs(point.value);
     points.push_back(point);

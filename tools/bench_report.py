@@ -204,7 +204,7 @@ def gains(rows: list[dict]) -> str:
     """The ten cases that the search improved most."""
     best = sorted(((row["fast_us"] / row["ours_us"], row) for row in rows if row["fast_us"] != row["ours_us"]), key=lambda gain: -gain[0])[:10]
     if not best:
-        return "<p>No row was searched (--search on).</p>"
+        return "<p>No row was searched.</p>"
     items = "".join(f'<li>{html.escape(name_of(row))}: {gain:.2f}x ({row["fast_us"]:.1f} to {row["ours_us"]:.1f} us)</li>' for gain, row in best)
     return f"<ol>{items}</ol>"
 

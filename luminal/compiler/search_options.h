@@ -70,7 +70,7 @@ struct SearchReport {
   search::ModelQuality model = {};
   search::ModelQuality fitted_model = {};
   std::vector<KernelGain> gains = {};  ///< of the plan that was found, the largest first
-  bool finished = false;               ///< nothing was left to try
+  bool finished = false;               ///< every default and every finalist was timed
   bool interrupted = false;
   bool unreliable = false;  ///< other work on the machine disturbed the times
 };

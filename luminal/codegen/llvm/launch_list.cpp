@@ -1,6 +1,10 @@
 #include "luminal/codegen/llvm/launch_list.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "luminal/kernel/canonical.h"
 
 namespace luminal::codegen {
 
@@ -62,6 +66,33 @@ std::vector<NodeId> LaunchList::stored() const {
   std::vector<NodeId> result;
   for (const auto& [tensor, temporary] : temporary_of_) result.push_back(tensor);
   return result;
+}
+
+MainLaunch LaunchList::main_launch(const kernel::Kernel& kernel, const std::string& entry,
+                                   const std::string& code) const {
+  const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, kernel);
+  MainLaunch main;
+  main.tensors = canonical.tensors;
+  for (const NodeId tensor : stored()) main.tensors.push_back(tensor);
+  std::string key = canonical.text;
+  for (const Expr& dim : canonical.dims) {
+    main.dims.push_back(dim.name());
+    main.launch.scalars.push_back(dim);
+    key += fmt::format("dim {} to {}\n", dim.bounds().lo, dim.bounds().hi);
+  }
+  key += fmt::format("round {} stored {}\n", options_.round_each, stored().size());
+  runtime::EntryInfo info{entry, {}, static_cast<int>(main.dims.size()), 0};
+  for (const NodeId tensor : main.tensors) {
+    const bool written =
+        std::any_of(kernel.roots.begin(), kernel.roots.end(),
+                    [&](const kernel::Root& root) { return root.tensor == tensor; });
+    main.launch.buffers.push_back(place(tensor));
+    info.buffers.push_back(written ? runtime::BufferUse::kWrite : runtime::BufferUse::kRead);
+  }
+  main.launch.source.label = code;
+  main.launch.source.key = fmt::format("{} of\n{}", code, key);
+  main.launch.source.entries = {std::move(info)};
+  return main;
 }
 
 }  // namespace luminal::codegen

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "luminal/codegen/llvm/cpu_kernel.h"
@@ -11,6 +12,14 @@ namespace luminal::codegen {
 
 /// Whether a body reads nothing but constants and weights.
 bool is_constant(const kernel::Arena& arena, kernel::BodyId value, const CpuKernelOptions& options);
+
+/// The launch of the kernel itself. The caller adds what its code is and how much there is to do.
+struct MainLaunch {
+  CpuLaunch launch;
+  /// In the order of the entry's pointers: those of the kernel, then those that were stored.
+  std::vector<kernel::NodeId> tensors;
+  std::vector<std::string> dims;  ///< in the order of the entry's numbers
+};
 
 /// See above. Everything referred to must outlive it.
 class LaunchList {
@@ -27,6 +36,11 @@ class LaunchList {
   LaunchBuffer place(kernel::NodeId tensor) const;
   /// The tensors that were stored, in order of their ids.
   std::vector<kernel::NodeId> stored() const;
+
+  /// The main launch of a kernel, after everything was stored. `code` names the code and all its
+  /// choices: with the kernel it says what is compiled.
+  MainLaunch main_launch(const kernel::Kernel& kernel, const std::string& entry,
+                         const std::string& code) const;
 
   CpuKernel& kernel() { return result_; }
 

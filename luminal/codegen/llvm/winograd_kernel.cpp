@@ -235,36 +235,15 @@ class WinogradBuilder {
     list_.add_stored(axes, at_place(down, sides), code_->filter, axes);
   }
 
-  runtime::BufferUse use_of(NodeId tensor) const {
-    const bool written =
-        std::any_of(kernel_.roots.begin(), kernel_.roots.end(),
-                    [&](const kernel::Root& root) { return root.tensor == tensor; });
-    return written ? runtime::BufferUse::kWrite : runtime::BufferUse::kRead;
-  }
-
   void add_launch() {
     WinogradCode& code = *code_;
-    const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, kernel_);
+    list_.kernel().schedule = schedule();
+    MainLaunch main = list_.main_launch(kernel_, "conv", to_string(code));
     code.arena = &arena_;
     code.round_each = options_.round_each;
-    code.tensors = canonical.tensors;
-    for (const NodeId tensor : list_.stored()) code.tensors.push_back(tensor);
-    CpuLaunch launch;
-    std::string key = canonical.text;
-    for (const Expr& dim : canonical.dims) {
-      code.dims.push_back(dim.name());
-      launch.scalars.push_back(dim);
-      key += fmt::format("dim {} to {}\n", dim.bounds().lo, dim.bounds().hi);
-    }
-    runtime::EntryInfo entry{"conv", {}, static_cast<int>(launch.scalars.size()), 0};
-    for (const NodeId tensor : code.tensors) {
-      launch.buffers.push_back(list_.place(tensor));
-      entry.buffers.push_back(use_of(tensor));
-    }
-    list_.kernel().schedule = schedule();
-    launch.source.label = to_string(code);
-    launch.source.key = fmt::format("{} of\n{}", launch.source.label, key);
-    launch.source.entries = {std::move(entry)};
+    code.tensors = std::move(main.tensors);
+    code.dims = std::move(main.dims);
+    CpuLaunch& launch = main.launch;
     launch.source.emit = [shared = code_](llvm::Module& module, const CpuTarget& target) {
       emit_winograd(module, target, *shared);
     };

@@ -108,11 +108,11 @@ class ConvolutionEmitter {
   void emit_tiles() {
     const int mr = code_.spec.mr;
     const int vectors = layout_.vectors();
-    full_ = WindowTile(builder_, code_, mr, vectors, true).emit();
+    tiles_.full = WindowTile(builder_, code_, mr, vectors, true).emit();
     if (code_.spec.column_tail > 0)
-      few_pixels_ = WindowTile(builder_, code_, mr, code_.spec.column_tail, true).emit();
+      tiles_.few_columns = WindowTile(builder_, code_, mr, code_.spec.column_tail, true).emit();
     if (code_.spec.row_tail > 0)
-      few_rows_ = WindowTile(builder_, code_, code_.spec.row_tail, vectors, true).emit();
+      tiles_.few_rows = WindowTile(builder_, code_, code_.spec.row_tail, vectors, true).emit();
   }
 
   Value* minimum(Value* a, Value* b) {
@@ -187,29 +187,8 @@ class ConvolutionEmitter {
       arguments[kTileOutRow] = builder_.index(code_.sums_row_bytes());
       arguments[kTileRows] = rows;
       arguments[kTileFirst] = builder_.index(1);
-      call_tile(arguments, ir_.CreateSub(pixels_, pixel), rows);
+      call_tile(builder_, code_.spec, tiles_, arguments, ir_.CreateSub(pixels_, pixel), rows);
     });
-  }
-
-  void call_tile(llvm::ArrayRef<Value*> arguments, Value* pixels, Value* rows) {
-    const auto call = [&](llvm::Function* tile) {
-      return [&, tile] {
-        ir_.CreateCall(tile, arguments);
-        return Carried{};
-      };
-    };
-    const auto by_pixels = [&] {
-      if (few_pixels_ == nullptr) return call(full_)();
-      const int64_t few = int64_t{code_.spec.column_tail} * layout_.lanes();
-      return builder_.if_else(ir_.CreateICmpSLE(pixels, builder_.index(few)), call(few_pixels_),
-                              call(full_));
-    };
-    if (few_rows_ == nullptr) {
-      by_pixels();
-      return;
-    }
-    builder_.if_else(ir_.CreateICmpSLT(rows, builder_.index(code_.spec.mr)), call(few_rows_),
-                     by_pixels);
   }
 
   /// What is done to the sums, and storing.
@@ -265,9 +244,7 @@ class ConvolutionEmitter {
   GemmLayout layout_;
   BodyCode body_;
   EntryArguments entry_;
-  llvm::Function* full_ = nullptr;
-  llvm::Function* few_pixels_ = nullptr;
-  llvm::Function* few_rows_ = nullptr;
+  TileSet tiles_;
   // Of the current item.
   Value* y_ = nullptr;
   Value* x_ = nullptr;

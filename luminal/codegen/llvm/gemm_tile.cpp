@@ -200,4 +200,26 @@ Carried GemmTile::run_over_k(const Carried& initial) {
       [&] { return sums; });
 }
 
+void call_tile(VectorBuilder& builder, const GemmSpec& spec, const TileSet& tiles,
+               llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* columns, llvm::Value* rows) {
+  llvm::IRBuilder<>& ir = builder.ir();
+  const auto call = [&](llvm::Function* tile) {
+    return [&ir, arguments, tile] {
+      ir.CreateCall(tile, arguments);
+      return Carried{};
+    };
+  };
+  const auto by_columns = [&] {
+    if (tiles.few_columns == nullptr) return call(tiles.full)();
+    const int64_t few = int64_t{spec.column_tail} * GemmLayout(spec, builder.target()).lanes();
+    return builder.if_else(ir.CreateICmpSLE(columns, builder.index(few)), call(tiles.few_columns),
+                           call(tiles.full));
+  };
+  if (tiles.few_rows == nullptr) {
+    by_columns();
+    return;
+  }
+  builder.if_else(ir.CreateICmpSLT(rows, builder.index(spec.mr)), call(tiles.few_rows), by_columns);
+}
+
 }  // namespace luminal::codegen

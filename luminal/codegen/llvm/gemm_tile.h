@@ -74,4 +74,15 @@ class GemmTile {
   llvm::Function* function_ = nullptr;
 };
 
+/// The tiles that one kernel calls. Null: there are always as many as the full one has.
+struct TileSet {
+  llvm::Function* full = nullptr;
+  llvm::Function* few_columns = nullptr;  ///< as many as the spec's column_tail
+  llvm::Function* few_rows = nullptr;
+};
+
+/// Calls the tile of a set that fits the columns and rows that are left.
+void call_tile(VectorBuilder& builder, const GemmSpec& spec, const TileSet& tiles,
+               llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* columns, llvm::Value* rows);
+
 }  // namespace luminal::codegen

@@ -49,9 +49,9 @@ class WinogradEmitter {
     const auto tile = [&](int rows, int vectors) {
       return GemmTile(builder_, code_.spec, rows, vectors, true).emit();
     };
-    full_ = tile(mr, layout_.vectors());
-    if (code_.spec.column_tail > 0) few_squares_ = tile(mr, code_.spec.column_tail);
-    if (code_.spec.row_tail > 0) few_rows_ = tile(code_.spec.row_tail, layout_.vectors());
+    tiles_.full = tile(mr, layout_.vectors());
+    if (code_.spec.column_tail > 0) tiles_.few_columns = tile(mr, code_.spec.column_tail);
+    if (code_.spec.row_tail > 0) tiles_.few_rows = tile(code_.spec.row_tail, layout_.vectors());
   }
 
   Value* at(Value* base, Value* element) {
@@ -210,29 +210,8 @@ class WinogradEmitter {
       arguments[kTileOutRow] = builder_.index(code_.pitch() * unit);
       arguments[kTileRows] = count;
       arguments[kTileFirst] = builder_.index(1);
-      call_tile(arguments, ir_.CreateSub(squares, square), count);
+      call_tile(builder_, code_.spec, tiles_, arguments, ir_.CreateSub(squares, square), count);
     });
-  }
-
-  void call_tile(llvm::ArrayRef<Value*> arguments, Value* squares, Value* count) {
-    const auto call = [&](llvm::Function* tile) {
-      return [&, tile] {
-        ir_.CreateCall(tile, arguments);
-        return Carried{};
-      };
-    };
-    const auto by_squares = [&] {
-      if (few_squares_ == nullptr) return call(full_)();
-      const int64_t few = int64_t{code_.spec.column_tail} * layout_.lanes();
-      return builder_.if_else(ir_.CreateICmpSLE(squares, builder_.index(few)), call(few_squares_),
-                              call(full_));
-    };
-    if (few_rows_ == nullptr) {
-      by_squares();
-      return;
-    }
-    builder_.if_else(ir_.CreateICmpSLT(count, builder_.index(code_.spec.mr)), call(few_rows_),
-                     by_squares);
   }
 
   /// Two rows of pixels of filter row number r of the tile, with what is done to sums.
@@ -338,9 +317,7 @@ class WinogradEmitter {
   int lanes_;
   BodyCode body_;
   EntryArguments entry_;
-  llvm::Function* full_ = nullptr;
-  llvm::Function* few_squares_ = nullptr;
-  llvm::Function* few_rows_ = nullptr;
+  TileSet tiles_;
   Value* sums_ = nullptr;
   Value* squares_ = nullptr;
   // Of the current item, and of the current row of squares.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 
@@ -26,6 +28,27 @@ std::string json(const ResultRow& row, const std::string& device, const std::str
 }
 
 }  // namespace
+
+std::string gains_text(const std::vector<ResultRow>& rows) {
+  constexpr size_t kMost = 10;
+  std::vector<std::pair<double, const ResultRow*>> gains;
+  double logarithms = 0;
+  for (const ResultRow& row : rows) {
+    gains.emplace_back(row.fast / row.ours, &row);
+    logarithms += std::log(gains.back().first);
+  }
+  if (rows.empty()) return "no case was searched\n";
+  std::stable_sort(gains.begin(), gains.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = fmt::format(
+      "search over the plan without one: {:.3f}x (geometric mean of {}), least {:.3f}x; most:\n",
+      std::exp(logarithms / static_cast<double>(rows.size())), rows.size(), gains.back().first);
+  gains.resize(std::min(gains.size(), kMost));
+  for (const auto& [gain, row] : gains)
+    text += fmt::format("  {:>6.3f}x  {} {} ({:.1f} us instead of {:.1f})\n", gain, row->name,
+                        row->dtype, row->ours, row->fast);
+  return text;
+}
 
 void write_rows(const std::string& path, const std::vector<ResultRow>& rows,
                 const std::string& device, const std::string& commit) {

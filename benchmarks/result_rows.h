@@ -25,6 +25,10 @@ struct ResultRow {
   size_t e_nodes = 0;             ///< of the e-graph, where the suite counts them
 };
 
+/// What searches gained over plans without one, for people: the geometric mean over all rows and
+/// the ten largest.
+std::string gains_text(const std::vector<ResultRow>& rows);
+
 /// Writes rows as a JSON list. `commit` is what they were measured of. Throws UserError if the file
 /// cannot be written.
 void write_rows(const std::string& path, const std::vector<ResultRow>& rows,

@@ -6,27 +6,28 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 
 #include "benchmarks/cpu_gemm/machine_limits.h"
 #include "benchmarks/peer_process.h"
 #include "benchmarks/result_rows.h"
+#include "benchmarks/suite_plans.h"
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/support/error.h"
-#include "luminal/symbolic/evaluate.h"
 
 namespace luminal::benchmarks {
 namespace {
 
 constexpr const char* kUsage =
     "usage: {}_bench [--device D] [--filter TEXT] [--peers PYTHON] [--json FILE] [--commit TEXT]\n"
-    "                [--seconds S] [--trace on]\n"
+    "                [--seconds S] [--search [SECONDS]] [--check off] [--trace on]\n"
     "  --device D      where ours runs: cpu\n"
     "  --filter TEXT   only cases whose name and dtype have this text\n"
     "  --peers PYTHON  time PyTorch and ONNX Runtime in turn with ours, in this Python\n"
     "  --json FILE     write the rows there as well\n"
     "  --commit TEXT   what the rows say they were measured of\n"
     "  --seconds S     time for each case (0.5)\n"
+    "  --search [S]    ours is what a search of S seconds finds (60), beside the plan without one\n"
+    "  --check off     do not compare what a search finds with the oracle\n"
     "  --trace on      show the steps of one run of each case\n";
 
 struct SuiteOptions {
@@ -36,29 +37,54 @@ struct SuiteOptions {
   std::string peers;
   std::string json;
   std::string trace;
+  std::string check;
   double seconds = 0.5;
+  std::optional<double> search = {};
 };
 
+/// A number of seconds that was asked for.
+double seconds_of(const std::string& name, const std::string& text) {
+  size_t used = 0;
+  double result = -1;
+  try {
+    result = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used != text.size() || !(result >= 0))
+    throw UserError("bench", "'{}' of {} is no number of seconds", text, name);
+  return result;
+}
+
 SuiteOptions parse(const std::string& suite, int argc, char** argv) {
+  constexpr double kSearchSeconds = 60;
   SuiteOptions options;
   const std::map<std::string, std::string*> texts = {
       {"--device", &options.device}, {"--filter", &options.filter}, {"--peers", &options.peers},
-      {"--json", &options.json},     {"--commit", &options.commit}, {"--trace", &options.trace}};
-  for (int k = 1; k < argc; k += 2) {
-    const std::string name = argv[k];
+      {"--json", &options.json},     {"--commit", &options.commit}, {"--trace", &options.trace},
+      {"--check", &options.check}};
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  for (size_t k = 0; k < words.size(); ++k) {
+    const std::string& name = words[k];
     const auto found = texts.find(name);
-    const bool last = k + 1 == argc;
-    if (last || (found == texts.end() && name != "--seconds"))
+    const bool has_value = k + 1 < words.size() && !words[k + 1].starts_with("--");
+    if (name == "--search" && !has_value)
+      options.search = kSearchSeconds;
+    else if (!has_value || (found == texts.end() && name != "--seconds" && name != "--search"))
       throw UserError("bench", "cannot understand '{}'\n{}", name,
                       fmt::format(fmt::runtime(kUsage), suite));
-    if (found != texts.end())
-      *found->second = argv[k + 1];
+    else if (const std::string& value = words[++k]; found != texts.end())
+      *found->second = value;
+    else if (name == "--search")
+      options.search = seconds_of(name, value);
     else
-      options.seconds = std::stod(argv[k + 1]);
+      options.seconds = seconds_of(name, value);
   }
   if (options.device != "cpu")
     throw UserError("bench", "there is no device '{}'; --device cpu is what can be measured",
                     options.device);
+  if (!options.check.empty() && options.check != "on" && options.check != "off")
+    throw UserError("bench", "--check is on or off, got '{}'", options.check);
   return options;
 }
 
@@ -124,29 +150,10 @@ class Limits {
   codegen::TestKernel copy_ = copy_kernel();
 };
 
-Array random_array(DType dtype, const Shape& shape, const Interval& interval,
-                   std::mt19937_64& random) {
-  Extents extents;
-  int64_t count = 1;
-  for (const Dim& dim : shape) count *= extents.emplace_back(symbolic::evaluate(dim, {}));
-  std::vector<float> values(static_cast<size_t>(count));
-  std::uniform_real_distribution<float> numbers(interval.low, interval.high);
-  // Large arrays repeat themselves: billions of random numbers take longer than what is timed.
-  const size_t fresh = std::min<size_t>(values.size(), (size_t{1} << 20) + 1);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = i < fresh ? numbers(random) : values[i - fresh];
-  return Array::from<float>(f32, extents, values).cast(dtype);
-}
-
-int64_t bytes_of(const Tensor& tensor) {
-  int64_t count = 1;
-  for (const Dim& dim : tensor.shape()) count *= symbolic::evaluate(dim, {});
-  return graph::byte_size(tensor.dtype(), count);
-}
-
 /// What one case gave, in seconds, the machine's limits and the peers included.
 struct Row {
   double ours = 0;
+  double fast = 0;
   double compile = 0;
   double multiply = 0;
   double read = 0;
@@ -154,44 +161,16 @@ struct Row {
   std::map<std::string, double> peers;
 };
 
-/// One case, compiled and with data.
-class Runner {
- public:
-  explicit Runner(const Case& each) {
-    each.write(network_);
-    const double start = now(false);
-    executable_.emplace(compile(network_.graph, network_.outputs));
-    compile_seconds_ = now(false) - start;
-    std::mt19937_64 random(1);
-    for (const Tensor& input : network_.inputs) {
-      executable_->set(input, random_array(input.dtype(), input.shape(), network_.values, random));
-      bytes_ += static_cast<double>(bytes_of(input));
-    }
-    for (const Tensor& output : network_.outputs) bytes_ += static_cast<double>(bytes_of(output));
-    executable_->run();
-  }
-
-  void operator()() { executable_->run(); }
-  void trace() { executable_->run({.trace = true}); }
-  double bytes() const { return bytes_; }
-  double compile_seconds() const { return compile_seconds_; }
-
- private:
-  Network network_;
-  std::optional<Executable> executable_;
-  double bytes_ = 0;
-  double compile_seconds_ = 0;
-};
-
-Row measure(const Case& each, Runner& runner, const Limits& limits, PeerProcess* peers,
+Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProcess* peers,
             double budget) {
   std::vector<std::string> names;
   if (peers != nullptr)
     names = peers->begin_case(fmt::format("{}|{}", each.name, graph::name(each.dtype)));
   std::vector<std::vector<double>> peer_samples(names.size());
-  std::vector<std::function<void()>> ours = {[&] { runner(); }, [&] { limits.read(); },
+  std::vector<std::function<void()>> ours = {[&] { plans.run(); }, [&] { limits.read(); },
                                              [&] { limits.copy(); },
                                              [&] { limits.multiply(each.dtype); }};
+  if (plans.is_other()) ours.emplace_back([&] { plans.run_fast(); });
   // Ours and the limits are interleaved inside; peers between such rounds.
   std::vector<std::vector<double>> rounds(ours.size());
   const int count = names.empty() ? 1 : 4;
@@ -205,7 +184,8 @@ Row measure(const Case& each, Runner& runner, const Limits& limits, PeerProcess*
   row.read = support::median(rounds[1]);
   row.copy = support::median(rounds[2]);
   row.multiply = support::median(rounds[3]);
-  row.compile = runner.compile_seconds();
+  row.fast = plans.is_other() ? support::median(rounds[4]) : row.ours;
+  row.compile = plans.compile_seconds();
   for (size_t k = 0; k < names.size(); ++k) row.peers[names[k]] = support::median(peer_samples[k]);
   return row;
 }
@@ -241,7 +221,7 @@ ResultRow result(const std::string& suite, const Case& each, const Row& row, dou
                   .name = each.name,
                   .dtype = std::string(graph::name(each.dtype)),
                   .ours = row.ours * 1e6,
-                  .fast = row.ours * 1e6,
+                  .fast = row.fast * 1e6,
                   .compile = row.compile * 1e6,
                   .bytes = bytes,
                   .flops = each.flops,
@@ -252,21 +232,44 @@ ResultRow result(const std::string& suite, const Case& each, const Row& row, dou
   return found;
 }
 
-void run(const std::string& suite, const std::vector<Case>& cases, const SuiteOptions& options) {
+/// What the search of a case did, in a line.
+void print_search(const CasePlans& plans, const Row& row) {
+  const std::string check =
+      plans.checked_by().empty()
+          ? "not compared with the oracle"
+          : fmt::format("{} {} ({:.1f} s)", plans.fault().empty() ? "equals" : "DIFFERS from",
+                        plans.checked_by(), plans.check_seconds());
+  fmt::print("    searched {:.1f} s: {:.1f} us without, {:.3f}x{}; {}\n{}", plans.search_seconds(),
+             row.fast * 1e6, row.fast / row.ours, plans.is_other() ? "" : " (the same plan)", check,
+             plans.fault());
+  std::fflush(stdout);
+}
+
+/// Whether all results are right.
+bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOptions& options) {
   const Limits limits;
   std::optional<PeerProcess> peers;
   if (!options.peers.empty()) peers.emplace(options.peers);
   std::vector<ResultRow> rows;
+  bool right = true;
   for (const Case& each : cases) {
     const std::string name = fmt::format("{} {}", each.name, graph::name(each.dtype));
     if (name.find(options.filter) == std::string::npos) continue;
-    Runner runner(each);
-    const Row row = measure(each, runner, limits, peers ? &*peers : nullptr, options.seconds);
-    print(each, row, runner.bytes());
-    if (!options.trace.empty()) runner.trace();
-    rows.push_back(result(suite, each, row, runner.bytes()));
+    CasePlans plans(each, {options.search, options.check != "off"});
+    const Row row = measure(each, plans, limits, peers ? &*peers : nullptr, options.seconds);
+    print(each, row, plans.bytes());
+    if (options.search) print_search(plans, row);
+    if (!options.trace.empty()) {
+      fmt::print("{}", plans.search_text());
+      std::fflush(stdout);
+      plans.trace();
+    }
+    right = right && plans.fault().empty();
+    rows.push_back(result(suite, each, row, plans.bytes()));
   }
+  if (options.search) fmt::print("{}", gains_text(rows));
   if (!options.json.empty()) write_rows(options.json, rows, options.device, options.commit);
+  return right;
 }
 
 }  // namespace
@@ -285,8 +288,7 @@ Tensor Network::weight(const Extents& extents, DType dtype) {
 
 int run_suite(const std::string& suite, const std::vector<Case>& cases, int argc, char** argv) {
   try {
-    run(suite, cases, parse(suite, argc, argv));
-    return 0;
+    return run(suite, cases, parse(suite, argc, argv)) ? 0 : 1;
   } catch (const Error& error) {
     std::cerr << error.what() << '\n';
     return 1;

@@ -21,6 +21,7 @@ struct Way {
   bool windows = false;    ///< as a convolution
   bool squares = false;    ///< as one of 3x3 windows by fewer products
   int threads = 2;
+  int64_t streaming_bytes = CpuKernelOptions{}.streaming_bytes;
   bool* streamed = nullptr;     ///< set if few rows were streamed
   int* with_squares = nullptr;  ///< counts the kernels with fewer products
   ContractionKernelOptions more = {.always = true};
@@ -42,6 +43,7 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     CpuKernelOptions options;
     options.dims = dims;
     options.threads = way.threads;
+    options.streaming_bytes = way.streaming_bytes;
     if (way.constants) options.constants = inputs_of(sample.graph);
     std::optional<CpuKernel> code =
         way.windows ? convolution_kernel(arena, kernel, way.target, options,

@@ -27,5 +27,18 @@ TEST(Tiles, FullTilesNeverSpill) {
   }
 }
 
+TEST(Tiles, LargeResultsGoPastTheCachesWhereTilesStoreWholeLines) {
+  for (const auto& [batch, m, n] :
+       {std::tuple<int64_t, int64_t, int64_t>{1, 16, 64}, {3, 32, 128}, {2, 16, 68}, {2, 13, 64}})
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32}) {
+      SCOPED_TRACE(fmt::format("{} of {} x {} in {}", batch, m, n, dtype));
+      Graph g;
+      const Tensor a = g.input("a", {batch, m, 20}, dtype);
+      const Tensor b = g.input("b", {batch, 20, n}, dtype);
+      check(sample_of({matmul(a, b)}), {.streaming_bytes = 128});
+      if (HasFailure()) return;
+    }
+}
+
 }  // namespace
 }  // namespace luminal::codegen

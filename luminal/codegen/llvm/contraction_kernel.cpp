@@ -131,6 +131,9 @@ class ContractionBuilder {
     code->plan = plan_;
     code->specs = specs_;
     code->round_each = options_.round_each;
+    // Operands want the caches too.
+    code->streaming = !gemv_ && !has_matrix_registers(specs_[0].mode) &&
+                      code->stores_lines(options_.streaming_bytes / 2);
     const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, kernel_);
     code->tensors = canonical.tensors;
     const std::vector<NodeId> stored = launches_.stored();
@@ -147,7 +150,7 @@ class ContractionBuilder {
                          to_string(specs_[i]), plan_.batch.size(), plan_.row_batch.size(),
                          plan_.m.axes.size(), plan_.products[i].k.axes.size(), plan_.n.axes.size(),
                          stored.size(), plan_.products[i].b.flat_outer, plan_.products[i].b.flat_k);
-    key += fmt::format("round {}\n", options_.round_each);
+    key += fmt::format("round {} streaming {}\n", options_.round_each, code->streaming);
     if (gemv_) key += to_string(*gemv_);
     std::vector<LaunchBuffer> buffers;
     for (const NodeId tensor : code->tensors) buffers.push_back(launches_.place(tensor));
@@ -157,6 +160,10 @@ class ContractionBuilder {
       for (size_t i = 0; i < plan_.products.size(); ++i)
         panels.push_back(add_pack(i, code, key, buffers, scalars));
     add_gemm(code, key, std::move(buffers), panels, scalars);
+  }
+
+  static bool has_matrix_registers(GemmMode mode) {
+    return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8;
   }
 
   runtime::BufferUse use_of(NodeId tensor) const {

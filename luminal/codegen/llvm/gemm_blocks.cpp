@@ -162,9 +162,11 @@ class BlockTile : public GemmTile {
   Value* digit(Value* word, int number) {
     constexpr int kMantissa = 23;
     constexpr int kExponentOfOne = 127;
+    constexpr int kDown = 3;
+    // The lowest digit of a word, shifted or not, can be looked up as it is.
+    if (number % kDown == 0 && number < 2 * kDown && has_table()) return looked_up(word, number);
     // Digits from the sixth on would reach the exponent.
     if (number > 4) {
-      constexpr int kDown = 3;
       word = ir_.CreateLShr(word, VectorBuilder::integer(word->getType(), 4 * kDown));
       number -= kDown;
     }
@@ -176,6 +178,20 @@ class BlockTile : public GemmTile {
     const double base = static_cast<double>(int64_t{1} << (kMantissa - shift));
     return ir_.CreateFSub(ir_.CreateBitCast(bits, sum_vector()),
                           VectorBuilder::number(sum_vector(), base + spec_.blocks.zero));
+  }
+
+  bool has_table() const {
+    return lanes_ == 16 && builder_.target().has(runtime::CpuFeature::kAvx512f);
+  }
+  /// The same from a table; the processor looks at four bits.
+  Value* looked_up(Value* word, int number) {
+    llvm::SmallVector<llvm::Constant*, 16> table;
+    for (int i = 0; i < 16; ++i)
+      table.push_back(llvm::ConstantFP::get(builder_.f32(), i - spec_.blocks.zero));
+    if (number > 0)
+      word = ir_.CreateLShr(word, VectorBuilder::integer(word->getType(), int64_t{4} * number));
+    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
+                                   {llvm::ConstantVector::get(table), word});
   }
 
   /// Digits `number` and `number` + 4 of each word as two bf16 less the zero, from a table. The

@@ -1,6 +1,7 @@
 // What the code of products is made of: a plan, its schedule, and the sizes that follow from both.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,13 @@ struct GemmCode {
   std::vector<kernel::NodeId> tensors;
   std::vector<std::string> dims;
   bool round_each = false;
+  bool streaming = false;  ///< tiles store what they sum past the caches
 
+  /// Where the sums of a tile are one after the other what the kernel stores, if they are.
+  std::optional<symbolic::Expr> direct_position() const;
+  /// Whether every tile is whole and stores lines of memory, in a result of this many bytes or more
+  /// (0: never).
+  bool stores_lines(int64_t bytes) const;
   /// Work items of "gemm", and of "pack".
   symbolic::Expr items(const CpuTarget& target) const;
   symbolic::Expr pack_items(const CpuTarget& target) const;

@@ -92,6 +92,7 @@ class GemmEmitter : PanelEmitter {
                     const BodyCode::Scope scope(body_);
                     return Carried{emit_item(item, packed[0])};
                   });
+    if (code_.streaming) builder_.fence();
     ir_.CreateRetVoid();
   }
 
@@ -115,7 +116,9 @@ class GemmEmitter : PanelEmitter {
         few_rows_ = emit_block_tile(builder_, spec_, spec_.row_tail, spec_.whole_rows);
       return;
     }
-    full_ = GemmTile(builder_, spec_, spec_.mr, vectors, spec_.whole_rows).emit();
+    GemmTile full(builder_, spec_, spec_.mr, vectors, spec_.whole_rows);
+    if (code_.streaming) full.stream();
+    full_ = full.emit();
     if (spec_.row_tail > 0)
       few_rows_ = GemmTile(builder_, spec_, spec_.row_tail, vectors, spec_.whole_rows).emit();
     if (spec_.column_tail > 0)
@@ -225,19 +228,6 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileAheadStep] = ir_.CreateSelect(asks, step, builder_.index(0));
   }
 
-  /// Where the sums of a tile are one after the other what the kernel stores.
-  std::optional<Expr> direct_position() const {
-    if (plan_.products.size() != 1 || plan_.roots.size() != 1 || spec_.kc > 0) return std::nullopt;
-    const kernel::Root& root = plan_.roots[0];
-    const graph::TensorType& type = code_.arena->tensor(root.tensor);
-    if (root.value != plan_.products[0].sum || type.dtype != spec_.accumulator) return std::nullopt;
-    const Expr position = position_of(root.store, type.shape);
-    const auto along_n = stride_along(position, plan_.n.flat);
-    const auto along_m = stride_along(position, plan_.m.flat);
-    if (!along_n || !along_m || !along_n->stride.is_constant(1)) return std::nullopt;
-    return position;
-  }
-
   void for_each_tile(llvm::function_ref<void(Value* row, Value* rows)> body) {
     builder_.loop(first_row_, end_row_, builder_.index(spec_.mr), [&](Value* row) {
       const BodyCode::Scope scope(body_);
@@ -246,7 +236,7 @@ class GemmEmitter : PanelEmitter {
   }
 
   void emit_rows(const std::vector<PanelPlace>& panels) {
-    const std::optional<Expr> direct = direct_position();
+    const std::optional<Expr> direct = code_.direct_position();
     for_each_tile([&](Value* row, Value* rows) {
       Value* tile_row = builder_.index(int64_t{spec_.nr} * layout_.sum_bytes());
       std::vector<Value*> out = tile_sums_;

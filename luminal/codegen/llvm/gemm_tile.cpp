@@ -29,9 +29,11 @@ llvm::Function* GemmTile::emit() {
     row_offsets_.push_back(ir_.CreateMul(row, argument(kTileARow)));
   }
   const Carried sums = run_over_k(initial_sums());
+  const Access access{.align = streaming_ ? layout_.lanes() * layout_.sum_bytes() : 0,
+                      .streaming = streaming_};
   for (int r = 0; r < rows_; ++r)
     for (int v = 0; v < vectors_; ++v)
-      builder_.store(sums[static_cast<size_t>(r * vectors_ + v)], out_place(r, v));
+      builder_.store(sums[static_cast<size_t>(r * vectors_ + v)], out_place(r, v), access);
   ir_.CreateRetVoid();
   return function_;
 }

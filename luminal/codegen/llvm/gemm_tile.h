@@ -42,6 +42,8 @@ class GemmTile {
         whole_(whole) {}
   virtual ~GemmTile() = default;
 
+  /// Sums go past the caches; where they go is aligned to 64 bytes.
+  void stream() { streaming_ = true; }
   /// Adds the function to the module; the builder's place is kept.
   llvm::Function* emit();
 
@@ -71,6 +73,7 @@ class GemmTile {
   llvm::Value* ask_ahead(llvm::Value* pointer);
 
   bool whole_;
+  bool streaming_ = false;
   llvm::Function* function_ = nullptr;
 };
 

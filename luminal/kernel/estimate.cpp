@@ -163,20 +163,10 @@ class Counter {
       case Op::kSqrt:
       case Op::kDiv:
         return 4.0;
-      case Op::kExp:
-      case Op::kExp2:
-      case Op::kLog:
-      case Op::kLog2:
-      case Op::kSin:
-      case Op::kCos:
-      case Op::kTanh:
-      case Op::kErf:
-      case Op::kAtan:
-      case Op::kPow:
       case Op::kMod:
         return machine_.transcendental_flops;
       default:
-        return 1.0;
+        return is_function(op) ? machine_.transcendental_flops : 1.0;
     }
   }
 
@@ -364,6 +354,24 @@ class Counter {
 };
 
 }  // namespace
+
+bool is_function(Op op) {
+  switch (op) {
+    case Op::kExp:
+    case Op::kExp2:
+    case Op::kLog:
+    case Op::kLog2:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kTanh:
+    case Op::kErf:
+    case Op::kAtan:
+    case Op::kPow:
+      return true;
+    default:
+      return false;
+  }
+}
 
 Machine Machine::h200() { return {.name = "h200"}; }
 

@@ -12,6 +12,9 @@
 
 namespace luminal::kernel {
 
+/// Ops whose value is approximated by many instructions, so that none is computed twice lightly.
+bool is_function(graph::Op op);
+
 /// What a device can do. Rates are per second, of the whole device.
 struct Machine {
   std::string name;

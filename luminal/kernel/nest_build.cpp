@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "luminal/kernel/estimate.h"
 #include "luminal/kernel/laws.h"
 #include "luminal/kernel/nest.h"
 #include "luminal/kernel/nest_lets.h"
@@ -25,25 +26,6 @@ Statement on(StatementKind kind, size_t accumulator, BodyId value = {}) {
   statement.accumulator = accumulator;
   statement.value = value;
   return statement;
-}
-
-/// Ops that cost far more than an addition.
-bool is_costly(Op op) {
-  switch (op) {
-    case Op::kExp:
-    case Op::kExp2:
-    case Op::kLog:
-    case Op::kLog2:
-    case Op::kSin:
-    case Op::kCos:
-    case Op::kTanh:
-    case Op::kErf:
-    case Op::kAtan:
-    case Op::kPow:
-      return true;
-    default:
-      return false;
-  }
 }
 
 class Builder {
@@ -352,7 +334,8 @@ class Builder {
     const std::vector<BodyId> below = arena_.reachable(std::span(&value, 1));
     for (size_t k = below.size(); k-- > 0;) {
       const BodyNode node = arena_[below[k]];
-      if (node.kind != BodyKind::kOp || !is_costly(node.op) || !contains(node.free, axis)) continue;
+      if (node.kind != BodyKind::kOp || !is_function(node.op) || !contains(node.free, axis))
+        continue;
       const bool nested = std::any_of(found.begin(), found.end(), [&](const RowBuffer& buffer) {
         return below_of(buffer.written, below[k]);
       });

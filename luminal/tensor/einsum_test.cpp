@@ -9,6 +9,7 @@
 namespace luminal {
 namespace {
 
+using test::counted;
 using test::expect_error;
 using test::expect_named;
 using test::expect_type;
@@ -17,27 +18,23 @@ using test::matrix;
 using test::run;
 using test::vector;
 
-Tensor counted(const Graph& g, Extents extents, DType dtype = f64) {
-  return g.constant(test::counting(dtype, std::move(extents)));
-}
-
 TEST(Einsum, OneOperand) {
   Graph g;
-  Tensor x = counted(g, {2, 3});
+  Tensor x = counted(g, {2, 3}, f64);
   expect_values(run(einsum("ij->ji", {x})), {3, 2}, {0, 3, 1, 4, 2, 5});
   expect_values(run(einsum("ij->", {x})), {}, {15});
   expect_values(run(einsum("ij->j", {x})), {3}, {3, 5, 7});
   expect_values(run(einsum("ba", {x})), {3, 2}, {0, 3, 1, 4, 2, 5});
-  Tensor square = counted(g, {3, 3});
+  Tensor square = counted(g, {3, 3}, f64);
   expect_values(run(einsum("ii", {square})), {}, {12});
   expect_values(run(einsum("ii->i", {square})), {3}, {0, 4, 8});
-  expect_values(run(einsum("iij->j", {counted(g, {2, 2, 2})})), {2}, {6, 8});
-  expect_values(run(einsum("iii->i", {counted(g, {2, 2, 2})})), {2}, {0, 7});
+  expect_values(run(einsum("iij->j", {counted(g, {2, 2, 2}, f64)})), {2}, {6, 8});
+  expect_values(run(einsum("iii->i", {counted(g, {2, 2, 2}, f64)})), {2}, {0, 7});
 }
 
 TEST(Einsum, ProductsMatchLoops) {
   Graph g;
-  Tensor a = counted(g, {2, 3, 4}), b = counted(g, {2, 4, 5});
+  Tensor a = counted(g, {2, 3, 4}, f64), b = counted(g, {2, 4, 5}, f64);
   std::vector<double> expected;
   for (int n = 0; n < 2; ++n)
     for (int i = 0; i < 3; ++i)
@@ -65,13 +62,13 @@ TEST(Einsum, ProductsMatchLoops) {
 
 TEST(Einsum, EllipsisBroadcasts) {
   Graph g;
-  Tensor a = counted(g, {2, 1, 2, 2}), b = counted(g, {3, 2, 2});
+  Tensor a = counted(g, {2, 1, 2, 2}, f64), b = counted(g, {3, 2, 2}, f64);
   Tensor c = einsum("...ij,...jk->...ik", {a, b});
   expect_type(c, "f64[2, 3, 2, 2]");
   EXPECT_EQ(test::numbers(c), test::numbers(matmul(a, b)));
-  expect_values(run(einsum("...i->...", {counted(g, {2, 2})})), {2}, {1, 5});
-  expect_values(run(einsum("i...", {counted(g, {2, 2})})), {2, 2}, {0, 2, 1, 3});
-  expect_type(einsum("...", {counted(g, {2, 3})}), "f64[2, 3]");
+  expect_values(run(einsum("...i->...", {counted(g, {2, 2}, f64)})), {2}, {1, 5});
+  expect_values(run(einsum("i...", {counted(g, {2, 2}, f64)})), {2, 2}, {0, 2, 1, 3});
+  expect_type(einsum("...", {counted(g, {2, 3}, f64)}), "f64[2, 3]");
   expect_type(einsum("...ij,...jk->ik...", {a, b}), "f64[2, 2, 2, 3]");
 }
 
@@ -102,13 +99,13 @@ TEST(Einsum, SymbolicDims) {
 
 TEST(Einsum, IsRecordedWithTheEquation) {
   Graph g;
-  Tensor x = counted(g, {2, 2});
+  Tensor x = counted(g, {2, 2}, f64);
   expect_named(einsum("ij,jk->ik", {x, x}), "einsum(equation=ij,jk->ik)", {x, x});
 }
 
 TEST(Einsum, Errors) {
   Graph g;
-  Tensor x = counted(g, {2, 3});
+  Tensor x = counted(g, {2, 3}, f64);
   expect_error([&] { einsum("ij", {}); }, "einsum: 'ij': needs at least one operand");
   expect_error([&] { einsum("ij,jk", {x}); }, "'ij,jk': names 2 operands, got 1");
   expect_error([&] { einsum("ijk", {x}); }, "operand 0 has 2 axes, its labels 'ijk' do not fit");
@@ -118,7 +115,7 @@ TEST(Einsum, Errors) {
   expect_error([&] { einsum("ij->ii", {x}); }, "the result has 'i' twice");
   expect_error([&] { einsum("ij->j->i", {x}); }, "'-' is no letter");
   expect_error([&] { einsum("ii", {x}); }, "'i' is both 2 and 3");
-  expect_error([&] { einsum("ij,ij", {x, counted(g, {3, 3})}); }, "'i' is both 2 and 3");
+  expect_error([&] { einsum("ij,ij", {x, counted(g, {3, 3}, f64)}); }, "'i' is both 2 and 3");
   expect_error([&] { einsum("...i...", {x}); }, "operand 0 has '...' twice");
   expect_error([&] { einsum("i", {vector(g, {1}, boolean)}); }, "einsum: is not defined for bool");
 }

@@ -10,6 +10,7 @@
 namespace luminal {
 namespace {
 
+using test::counted;
 using test::expect_error;
 using test::expect_named;
 using test::expect_type;
@@ -17,10 +18,6 @@ using test::expect_values;
 using test::matrix;
 using test::run;
 using test::vector;
-
-Tensor counted(const Graph& g, Extents extents, DType dtype = f32) {
-  return g.constant(test::counting(dtype, std::move(extents)));
-}
 
 TEST(Indexing, GatherReadsAlongTheAxis) {
   Graph g;

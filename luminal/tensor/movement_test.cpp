@@ -9,6 +9,7 @@
 namespace luminal {
 namespace {
 
+using test::counted;
 using test::counting;
 using test::Data;
 using test::expect_error;
@@ -17,10 +18,6 @@ using test::expect_values;
 using test::matrix;
 using test::run;
 using test::vector;
-
-Tensor counted(const Graph& g, Extents extents, DType dtype = f32) {
-  return g.constant(counting(dtype, std::move(extents)));
-}
 
 /// Data for an input "x" that counts from 0.
 Data x_of(Extents extents) { return {.inputs = {{"x", counting(f32, std::move(extents))}}}; }

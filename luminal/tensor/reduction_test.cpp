@@ -11,6 +11,7 @@
 namespace luminal {
 namespace {
 
+using test::counted;
 using test::expect_error;
 using test::expect_integers;
 using test::expect_named;
@@ -21,10 +22,6 @@ using test::run;
 using test::vector;
 
 constexpr double kInf = INFINITY;
-
-Tensor counted(const Graph& g, Extents extents, DType dtype = f32) {
-  return g.constant(test::counting(dtype, std::move(extents)));
-}
 
 TEST(Reduction, ReducesAnySetOfAxes) {
   Graph g;

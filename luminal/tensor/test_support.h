@@ -38,6 +38,8 @@ std::vector<double> scattered(size_t count, uint64_t seed, double low = -2.0, do
 Tensor vector(const Graph& graph, const std::vector<double>& values, DType dtype = f32);
 Tensor matrix(const Graph& graph, Extents extents, const std::vector<double>& values,
               DType dtype = f32);
+/// 0, 1, 2, ... as a constant.
+Tensor counted(const Graph& graph, Extents extents, DType dtype = f32);
 
 /// The value of a tensor.
 Array run(const Tensor& tensor, const Data& data = {});

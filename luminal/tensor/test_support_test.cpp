@@ -114,6 +114,10 @@ Tensor matrix(const Graph& graph, Extents extents, const std::vector<double>& va
   return graph.constant(array(dtype, std::move(extents), values));
 }
 
+Tensor counted(const Graph& graph, Extents extents, DType dtype) {
+  return graph.constant(counting(dtype, std::move(extents)));
+}
+
 Array run(const Tensor& tensor, const Data& data) {
   graph::Graph copy = tensor.graph().ir();
   copy.add_output("result", tensor.edge());

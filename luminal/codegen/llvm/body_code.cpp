@@ -1,16 +1,12 @@
 #include "luminal/codegen/llvm/body_code.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/codegen/llvm/nest_plan.h"
-#include "luminal/support/check.h"
-#include "luminal/symbolic/node.h"
 
 namespace luminal::codegen {
 
-using graph::DType;
-using graph::Op;
 using kernel::BodyId;
 using kernel::BodyKind;
 using kernel::BodyNode;
@@ -19,16 +15,7 @@ using symbolic::Expr;
 
 BodyCode::BodyCode(VectorBuilder& builder, const kernel::Arena& arena,
                    const OpCode::Options& options)
-    : builder_(builder),
-      ir_(builder.ir()),
-      arena_(arena),
-      options_(options),
-      code_(builder),
-      ops_(builder, code_, options),
-      index_(builder),
-      known_(1) {
-  index_.symbol_value = [this](const Expr& expr) { return symbol(expr); };
-}
+    : BodyValues(builder, arena, options) {}
 
 void BodyCode::set_axis(const Expr& axis, Value* position) {
   if (axis.is_axis()) axes_[axis.axis_id()] = position;
@@ -134,89 +121,7 @@ bool BodyCode::gathers(const Expr& expr) const {
   });
 }
 
-Value* BodyCode::widened(Value* value, int lanes) {
-  return VectorBuilder::lanes_of(value) == lanes ? value : builder_.splat(value, lanes);
-}
-
-Value* BodyCode::all_lanes() {
-  return llvm::Constant::getAllOnesValue(VectorBuilder::vector(ir_.getInt1Ty(), lanes_));
-}
-
-/// Two masks, either of which may be missing or one bit for all lanes.
-Value* BodyCode::both(Value* a, Value* b) {
-  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
-  const int lanes = std::max(VectorBuilder::lanes_of(a), VectorBuilder::lanes_of(b));
-  return ir_.CreateAnd(widened(a, lanes), widened(b, lanes));
-}
-
-Value* BodyCode::value(BodyId id) {
-  for (size_t i = known_.size(); i-- > 0;) {
-    const auto found = known_[i].find(id);
-    if (found != known_[i].end()) return found->second;
-  }
-  Value* result = compute(id);
-  known_.back().emplace(id, result);
-  return result;
-}
-
 Value* BodyCode::wide_value(BodyId id) { return widened(value(id), lanes_); }
-
-Value* BodyCode::compute(BodyId id) {
-  const BodyNode& node = arena_[id];
-  switch (node.kind) {
-    case BodyKind::kLoad:
-      return load(id, nullptr);
-    case BodyKind::kConstant:
-      return code_.number(node.dtype, node.constant, 1);
-    case BodyKind::kIota:
-      return code_.cast(DType::kI64, node.dtype, index_.emit(node.exprs[0]));
-    case BodyKind::kOp:
-      return operation(node);
-    case BodyKind::kWhere:
-      return where(node);
-    case BodyKind::kReduce:
-      break;
-  }
-  throw InternalError("a reduction was not given");
-}
-
-Value* BodyCode::operation(const BodyNode& node) {
-  if (!options_.round_each) {
-    VectorMath math(builder_, OpCode::accuracy_for(node.dtype, options_.accuracy));
-    if (Value* fused = fused_operation(arena_, node, math, [&](BodyId id) { return value(id); }))
-      return fused;
-  }
-  llvm::SmallVector<Value*, 3> operands;
-  int lanes = 1;
-  for (const BodyId child : node.children) {
-    operands.push_back(value(child));
-    lanes = std::max(lanes, VectorBuilder::lanes_of(operands.back()));
-  }
-  for (Value*& operand : operands) operand = widened(operand, lanes);
-  // Comparisons take the dtype of what they compare, selects that of what they choose.
-  const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
-  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands);
-}
-
-/// One bit per lane. Plain comparisons are one instruction, where a number made of them and
-/// compared again would be several.
-Value* BodyCode::condition(const Expr& test) {
-  const bool negated = !symbolic::is_test(test.node());
-  const Expr atom = negated ? symbolic::logical_not(test) : test;
-  const bool plain = symbolic::is_test(atom.node());
-  Value* value = index_.emit(plain ? atom.node()->operands[0] : test);
-  Value* zero = llvm::Constant::getNullValue(value->getType());
-  if (!plain) return ir_.CreateICmpNE(value, zero);
-  if (atom.node()->kind == symbolic::Kind::kZero)
-    return negated ? ir_.CreateICmpNE(value, zero) : ir_.CreateICmpEQ(value, zero);
-  return negated ? ir_.CreateICmpSLT(value, zero) : ir_.CreateICmpSGE(value, zero);
-}
-
-Value* BodyCode::conditions(std::span<const Expr> tests) {
-  Value* all = nullptr;
-  for (const Expr& test : tests) all = both(all, condition(test));
-  return all;
-}
 
 /// Padding with zeros is what a masked load does by itself.
 bool BodyCode::pads_with_zeros(const BodyNode& where) const {
@@ -225,16 +130,11 @@ bool BodyCode::pads_with_zeros(const BodyNode& where) const {
          outside.constant == graph::Scalar::of(outside.dtype, 0);
 }
 
-/// Both sides are computed: loads are safe wherever they point.
 Value* BodyCode::where(const BodyNode& node) {
-  if (prepared_.contains(node.children[0])) return load(node.children[0], nullptr);
-  Value* holds = conditions(node.exprs);
-  if (pads_with_zeros(node)) return load(node.children[0], holds, node.exprs);
-  Value* then = value(node.children[0]);
-  Value* otherwise = value(node.children[1]);
-  const int lanes = std::max({VectorBuilder::lanes_of(holds), VectorBuilder::lanes_of(then),
-                              VectorBuilder::lanes_of(otherwise)});
-  return ir_.CreateSelect(widened(holds, lanes), widened(then, lanes), widened(otherwise, lanes));
+  if (prepared_.contains(node.children[0])) return load(node.children[0]);
+  if (pads_with_zeros(node))
+    return guarded_load(node.children[0], conditions(node.exprs), node.exprs);
+  return BodyValues::where(node);
 }
 
 /// The positions of an axis that runs along the lanes, one per lane.
@@ -257,16 +157,10 @@ Value* BodyCode::symbol(const Expr& expr) {
     if (!is_spread(expr)) return axes_.at(expr.axis_id());
     return run_ != nullptr ? run_->first.at(expr.axis_id()) : lane_positions(expr);
   }
-  const BodyId body = kernel::body_of_value(expr);
   const Run* outer = std::exchange(run_, nullptr);
-  Value* index = code_.cast(arena_[body].dtype, DType::kI64, value(body));
+  Value* index = index_from_data(expr);
   run_ = outer;
-  // Indices are data: whatever they are, no load may leave its tensor.
-  Value* last = ir_.CreateSub(index_.emit(expr.axis_extent()), builder_.index(1));
-  last = widened(last, VectorBuilder::lanes_of(index));
-  index = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
-  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index,
-                                   llvm::Constant::getNullValue(index->getType()));
+  return index;
 }
 
 void BodyCode::store(const kernel::Root& root, Value* value, bool streaming) {
@@ -282,7 +176,7 @@ void BodyCode::store(const kernel::Root& root, Value* value, bool streaming) {
                         .mask = mask_,
                         .streaming = streaming});
   Value* positions = widened(index_.emit(position), lanes_);
-  code_.scatter(type.dtype, value, base, positions, mask_ != nullptr ? mask_ : all_lanes());
+  code_.scatter(type.dtype, value, base, positions, mask_ != nullptr ? mask_ : all_of(lanes_));
 }
 
 }  // namespace luminal::codegen

@@ -8,16 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "luminal/codegen/llvm/elements.h"
-#include "luminal/codegen/llvm/index_code.h"
-#include "luminal/codegen/llvm/op_code.h"
-#include "luminal/kernel/body.h"
+#include "luminal/codegen/llvm/body_values.h"
 
 namespace luminal::codegen {
 
 /// See above. Values are remembered per scope; a scope must be opened wherever code is written that
 /// does not run before what follows it (loop bodies, branches).
-class BodyCode {
+class BodyCode final : private BodyValues {
  public:
   BodyCode(VectorBuilder& builder, const kernel::Arena& arena, const OpCode::Options& options);
 
@@ -49,7 +46,7 @@ class BodyCode {
   /// The value of a body computed elsewhere, for this scope.
   void define(kernel::BodyId id, llvm::Value* value) { known_.back()[id] = value; }
   /// The value of a body: of one lane if it is the same in all.
-  llvm::Value* value(kernel::BodyId id);
+  llvm::Value* value(kernel::BodyId id) { return value_of(id); }
   /// The same with all lanes.
   llvm::Value* wide_value(kernel::BodyId id);
   /// An index expression at the current place.
@@ -79,11 +76,8 @@ class BodyCode {
     std::map<int64_t, llvm::Value*> first;
     llvm::Value* mask = nullptr;  // its lanes; null: all
   };
-  llvm::Value* compute(kernel::BodyId id);
-  llvm::Value* operation(const kernel::BodyNode& node);
-  llvm::Value* where(const kernel::BodyNode& node);
-  llvm::Value* condition(const symbolic::Expr& test);
-  llvm::Value* conditions(std::span<const symbolic::Expr> tests);
+  llvm::Value* where(const kernel::BodyNode& node) override;
+  llvm::Value* held(kernel::BodyId /*id*/) override { return nullptr; }
   llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape,
                         std::span<const symbolic::Expr> tests);
   /// What a load inside of a loop has from before it, per run.
@@ -96,33 +90,20 @@ class BodyCode {
   void prepare_load(kernel::BodyId id, std::span<const symbolic::Expr> tests,
                     const symbolic::Expr& axis);
   llvm::Value* load_prepared(const kernel::BodyNode& node, const PreparedLoad& prepared);
-  llvm::Value* load(kernel::BodyId id, llvm::Value* guard,
-                    std::span<const symbolic::Expr> tests = {});
+  llvm::Value* load(kernel::BodyId id) override { return guarded_load(id, nullptr, {}); }
+  llvm::Value* guarded_load(kernel::BodyId id, llvm::Value* guard,
+                            std::span<const symbolic::Expr> tests);
   bool pads_with_zeros(const kernel::BodyNode& where) const;
   llvm::Value* load_runs(graph::DType dtype, llvm::Value* base, const symbolic::Expr& position,
                          llvm::Value* mask);
-  llvm::Value* symbol(const symbolic::Expr& expr);
+  llvm::Value* symbol(const symbolic::Expr& expr) override;
   llvm::Value* lane_positions(const symbolic::Expr& axis);
   llvm::Value* index_of_run(const Run& run, const symbolic::Expr& expr);
   bool is_spread(const symbolic::Expr& axis) const;
   bool depends_on_lanes(const symbolic::Expr& expr) const;
   bool gathers(const symbolic::Expr& expr) const;
   bool is_contiguous(graph::DType dtype, const symbolic::Expr& position, bool masked) const;
-  llvm::Value* widened(llvm::Value* value, int lanes);
-  llvm::Value* both(llvm::Value* a, llvm::Value* b);
-  llvm::Value* all_lanes();
 
-  VectorBuilder& builder_;
-  llvm::IRBuilder<>& ir_;
-  const kernel::Arena& arena_;
-  OpCode::Options options_;
-  ElementCode code_;
-  OpCode ops_;
-  IndexCode index_;
-  std::map<kernel::NodeId, llvm::Value*> buffers_;
-  std::map<std::string, llvm::Value*> dims_;
-  std::map<int64_t, llvm::Value*> axes_;
-  std::vector<std::map<kernel::BodyId, llvm::Value*>> known_;
   int lanes_ = 1;
   std::vector<symbolic::Expr> lane_axes_;
   std::map<int64_t, llvm::Value*> lane_positions_;

@@ -104,7 +104,7 @@ Value* BodyCode::load_prepared(const BodyNode& node, const PreparedLoad& prepare
   return result;
 }
 
-Value* BodyCode::load(BodyId id, Value* guard, std::span<const Expr> tests) {
+Value* BodyCode::guarded_load(BodyId id, Value* guard, std::span<const Expr> tests) {
   const BodyNode& node = arena_[id];
   if (const auto found = prepared_.find(id); found != prepared_.end())
     return load_prepared(node, found->second);
@@ -120,7 +120,7 @@ Value* BodyCode::load(BodyId id, Value* guard, std::span<const Expr> tests) {
   if (is_contiguous(type.dtype, position, inside != nullptr))
     return load_runs(type.dtype, base, position, mask);
   Value* positions = widened(index_.emit(position), lanes_);
-  return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_lanes());
+  return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_of(lanes_));
 }
 
 Value* BodyCode::load_runs(DType dtype, Value* base, const Expr& position, Value* mask) {

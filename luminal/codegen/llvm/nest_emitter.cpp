@@ -17,19 +17,12 @@ using symbolic::Expr;
 
 NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
                          const kernel::Nest& nest, const NestKernelOptions& options)
-    : builder_(builder),
-      ir_(builder.ir()),
-      arena_(arena),
+    : BodyValues(builder, arena, {options.round_each, options.accuracy}),
       nest_(nest),
       options_(options),
       plan_(arena, nest, builder.target(), options),
       few_digits_(values_of_few_digits(arena, nest.kernel.roots)),
-      code_(builder),
-      ops_(builder, code_, {options.round_each, options.accuracy}),
-      index_(builder),
-      sums_(nest.accumulators.size()) {
-  index_.symbol_value = [this](const Expr& expr) { return symbol(expr); };
-}
+      sums_(nest.accumulators.size()) {}
 
 void NestEmitter::emit() {
   entry_ = builder_.begin_entry("nest");
@@ -259,7 +252,7 @@ void NestEmitter::store(const Statement& statement) {
   const auto stride = stride_along(position, *lane_axis_);
   if (!stride || !stride->stride.is_constant(1) || depends_on_lanes(stride->rest))
     return code_.scatter(type.dtype, value, base, index_.emit(position),
-                         mask_ != nullptr ? mask_ : all_lanes());
+                         mask_ != nullptr ? mask_ : all_of(plan_.lanes()));
   Access access{.mask = mask_};
   if (streaming_ && mask_ == nullptr && is_aligned(statement)) {
     access.streaming = true;

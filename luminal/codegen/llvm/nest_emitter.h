@@ -7,16 +7,14 @@
 #include <map>
 #include <vector>
 
-#include "luminal/codegen/llvm/elements.h"
+#include "luminal/codegen/llvm/body_values.h"
 #include "luminal/codegen/llvm/few_digits.h"
-#include "luminal/codegen/llvm/index_code.h"
 #include "luminal/codegen/llvm/nest_plan.h"
-#include "luminal/codegen/llvm/op_code.h"
 
 namespace luminal::codegen {
 
 /// See above; used once.
-class NestEmitter {
+class NestEmitter final : private BodyValues {
  public:
   NestEmitter(VectorBuilder& builder, const kernel::Arena& arena, const kernel::Nest& nest,
               const NestKernelOptions& options);
@@ -97,20 +95,16 @@ class NestEmitter {
                         llvm::function_ref<llvm::Value*(llvm::Value* value)> change);
 
   // nest_values.cpp: what statements compute
-  llvm::Value* value_of(kernel::BodyId id);
-  llvm::Value* compute(kernel::BodyId id);
-  llvm::Value* load(const kernel::BodyNode& node);
+  llvm::Value* load(kernel::BodyId id) override;
+  llvm::Value* held(kernel::BodyId id) override;
+  llvm::Value* symbol(const symbolic::Expr& expr) override;
+  MathAccuracy accuracy_of(kernel::BodyId id) const override;
   bool is_short_stride(const symbolic::Expr& stride, graph::DType dtype) const;
   llvm::Value* load_strided(graph::DType dtype, llvm::Value* base, llvm::Value* first, int stride,
                             llvm::Value* mask);
   llvm::Value* read_sum(size_t number);
   llvm::Value* read_row(size_t buffer);
-  llvm::Value* operation(kernel::BodyId id);
-  MathAccuracy accuracy_of(kernel::BodyId id) const;
-  llvm::Value* where(const kernel::BodyNode& node);
-  llvm::Value* conditions(std::span<const symbolic::Expr> tests);
   llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape);
-  llvm::Value* symbol(const symbolic::Expr& expr);
   llvm::Value* index_at_first_lane(const symbolic::Expr& expr);
   llvm::Value* sum_position(const kernel::Accumulator& accumulator);
   void note_row_load(kernel::NodeId tensor, const symbolic::Expr& position);
@@ -118,26 +112,13 @@ class NestEmitter {
 
   bool depends_on_lanes(kernel::BodyId id) const;
   bool depends_on_lanes(const symbolic::Expr& expr) const;
-  llvm::Value* widened(llvm::Value* value, int lanes);
-  llvm::Value* both(llvm::Value* a, llvm::Value* b);
-  llvm::Value* all_lanes();
 
-  VectorBuilder& builder_;
-  llvm::IRBuilder<>& ir_;
-  const kernel::Arena& arena_;
   const kernel::Nest& nest_;
   NestKernelOptions options_;
   NestPlan plan_;
   std::set<kernel::BodyId> few_digits_;
-  ElementCode code_;
-  OpCode ops_;
-  IndexCode index_;
 
   EntryArguments entry_;
-  std::map<kernel::NodeId, llvm::Value*> buffers_;
-  std::map<std::string, llvm::Value*> dims_;
-  std::map<int64_t, llvm::Value*> axes_;                       // positions, by axis id
-  std::vector<std::map<kernel::BodyId, llvm::Value*>> known_;  // innermost block last
   std::vector<Sum> sums_;
   std::optional<symbolic::Expr> lane_axis_;
   bool lanes_reduce_ = false;               // that axis is reduced

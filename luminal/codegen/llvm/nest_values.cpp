@@ -1,14 +1,12 @@
 #include <algorithm>
 #include <limits>
+#include <utility>
 
-#include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/codegen/llvm/nest_emitter.h"
-#include "luminal/support/check.h"
 
 namespace luminal::codegen {
 
 using graph::DType;
-using graph::Op;
 using kernel::BodyId;
 using kernel::BodyKind;
 using kernel::BodyNode;
@@ -27,100 +25,19 @@ bool NestEmitter::depends_on_lanes(const Expr& expr) const {
   });
 }
 
-Value* NestEmitter::widened(Value* value, int lanes) {
-  return VectorBuilder::lanes_of(value) == lanes ? value : builder_.splat(value, lanes);
-}
-
-Value* NestEmitter::all_lanes() {
-  return llvm::Constant::getAllOnesValue(VectorBuilder::vector(ir_.getInt1Ty(), plan_.lanes()));
-}
-
-/// Two masks, either of which may be missing or one bit for all lanes.
-Value* NestEmitter::both(Value* a, Value* b) {
-  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
-  const int lanes = std::max(VectorBuilder::lanes_of(a), VectorBuilder::lanes_of(b));
-  return ir_.CreateAnd(widened(a, lanes), widened(b, lanes));
-}
-
-Value* NestEmitter::value_of(BodyId id) {
-  for (size_t i = known_.size(); i-- > 0;) {
-    const auto found = known_[i].find(id);
-    if (found != known_[i].end()) return found->second;
-  }
-  Value* value = compute(id);
-  known_.back().emplace(id, value);
-  return value;
-}
-
-Value* NestEmitter::compute(BodyId id) {
+/// Rows and accumulators; one that is not begun has none.
+Value* NestEmitter::held(BodyId id) {
   for (size_t i = 0; i < nest_.buffers.size(); ++i)
     if (nest_.buffers[i].read == id) return read_row(i);
-  const BodyNode& node = arena_[id];
-  switch (node.kind) {
-    case BodyKind::kLoad:
-      return load(node);
-    case BodyKind::kConstant:
-      return code_.number(node.dtype, node.constant, 1);
-    case BodyKind::kIota:
-      return code_.cast(DType::kI64, node.dtype, index_.emit(node.exprs[0]));
-    case BodyKind::kOp:
-      return operation(id);
-    case BodyKind::kWhere:
-      return where(node);
-    case BodyKind::kReduce: {
-      for (size_t i = 0; i < sums_.size(); ++i)
-        if (nest_.accumulators[i].reduction == id) return read_sum(i);
-      break;
-    }
-  }
-  throw InternalError("a reduction has no accumulator");
+  if (arena_[id].kind != BodyKind::kReduce) return nullptr;
+  for (size_t i = 0; i < sums_.size(); ++i)
+    if (nest_.accumulators[i].reduction == id) return read_sum(i);
+  return nullptr;
 }
 
-/// How good a function must be here.
 MathAccuracy NestEmitter::accuracy_of(BodyId id) const {
-  if (options_.round_each) return options_.accuracy;
-  if (few_digits_.contains(id)) return MathAccuracy::kBf16;
-  return OpCode::accuracy_for(arena_[id].dtype, options_.accuracy);
-}
-
-Value* NestEmitter::operation(BodyId id) {
-  const BodyNode& node = arena_[id];
-  if (!options_.round_each) {
-    VectorMath math(builder_, accuracy_of(id));
-    if (Value* fused =
-            fused_operation(arena_, node, math, [&](BodyId child) { return value_of(child); }))
-      return fused;
-  }
-  llvm::SmallVector<Value*, 3> operands;
-  int lanes = 1;
-  for (const BodyId child : node.children) {
-    operands.push_back(value_of(child));
-    lanes = std::max(lanes, VectorBuilder::lanes_of(operands.back()));
-  }
-  for (Value*& operand : operands) operand = widened(operand, lanes);
-  // Comparisons take the dtype of what they compare, selects that of what they choose.
-  const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
-  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands, accuracy_of(id));
-}
-
-Value* NestEmitter::conditions(std::span<const Expr> tests) {
-  Value* all = nullptr;
-  for (const Expr& test : tests) {
-    Value* value = index_.emit(test);
-    all = both(all, ir_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())));
-  }
-  return all;
-}
-
-/// Both sides are computed: loads are safe wherever they point.
-Value* NestEmitter::where(const BodyNode& node) {
-  Value* condition = conditions(node.exprs);
-  Value* then = value_of(node.children[0]);
-  Value* otherwise = value_of(node.children[1]);
-  const int lanes = std::max({VectorBuilder::lanes_of(condition), VectorBuilder::lanes_of(then),
-                              VectorBuilder::lanes_of(otherwise)});
-  return ir_.CreateSelect(widened(condition, lanes), widened(then, lanes),
-                          widened(otherwise, lanes));
+  const bool few = !options_.round_each && few_digits_.contains(id);
+  return few ? MathAccuracy::kBf16 : BodyValues::accuracy_of(id);
 }
 
 /// The tests that an index needs beyond what is proved; null if none.
@@ -137,7 +54,8 @@ Value* NestEmitter::in_range(std::span<const Expr> index, const graph::Shape& sh
   return all;
 }
 
-Value* NestEmitter::load(const BodyNode& node) {
+Value* NestEmitter::load(BodyId id) {
+  const BodyNode& node = arena_[id];
   const graph::TensorType& type = arena_.tensor(node.tensor);
   Value* base = buffers_.at(node.tensor);
   const Expr position = position_of(node.exprs, type.shape);
@@ -161,7 +79,7 @@ Value* NestEmitter::load(const BodyNode& node) {
     return load_strided(type.dtype, base, index_at_first_lane(position),
                         static_cast<int>(*stride->stride.constant_value()), mask);
   Value* positions = widened(index_.emit(position), lanes);
-  return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_lanes());
+  return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_of(plan_.lanes()));
 }
 
 /// Whether whole lines and a shuffle are better than a gather.
@@ -181,7 +99,7 @@ Value* NestEmitter::load_strided(DType dtype, Value* base, Value* first, int str
   for (int lane = 0; lane < lanes * stride; ++lane)
     spread.push_back(lane % stride == 0 ? lane / stride : lanes);
   for (int lane = 0; lane < lanes; ++lane) chosen.push_back(lane * stride);
-  Value* used = mask != nullptr ? mask : all_lanes();
+  Value* used = mask != nullptr ? mask : all_of(plan_.lanes());
   used = ir_.CreateShuffleVector(used, llvm::Constant::getNullValue(used->getType()), spread);
   Value* at = builder_.offset(base, ir_.CreateMul(first, builder_.index(bits / 8)));
   llvm::Type* type = VectorBuilder::vector(ir_.getIntNTy(bits), lanes * stride);
@@ -266,16 +184,10 @@ Value* NestEmitter::symbol(const Expr& expr) {
     const int lanes = plan_.lanes();
     return ir_.CreateAdd(builder_.splat(position, lanes), builder_.iota(builder_.i64(), lanes));
   }
-  const BodyId body = kernel::body_of_value(expr);
   const bool outer = std::exchange(at_first_lane_, false);
-  Value* index = code_.cast(arena_[body].dtype, DType::kI64, value_of(body));
+  Value* index = index_from_data(expr);
   at_first_lane_ = outer;
-  // Indices are data: whatever they are, no load may leave its tensor.
-  Value* last = ir_.CreateSub(index_.emit(expr.axis_extent()), builder_.index(1));
-  last = widened(last, VectorBuilder::lanes_of(index));
-  index = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
-  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index,
-                                   llvm::Constant::getNullValue(index->getType()));
+  return index;
 }
 
 }  // namespace luminal::codegen

@@ -1,0 +1,141 @@
+#include "luminal/codegen/llvm/body_values.h"
+
+#include <algorithm>
+
+#include "luminal/codegen/llvm/fused_math.h"
+#include "luminal/support/check.h"
+#include "luminal/symbolic/node.h"
+
+namespace luminal::codegen {
+
+using graph::DType;
+using graph::Op;
+using kernel::BodyId;
+using kernel::BodyKind;
+using kernel::BodyNode;
+using llvm::Value;
+using symbolic::Expr;
+
+BodyValues::BodyValues(VectorBuilder& builder, const kernel::Arena& arena,
+                       const OpCode::Options& options)
+    : builder_(builder),
+      ir_(builder.ir()),
+      arena_(arena),
+      code_(builder),
+      ops_(builder, code_, options),
+      index_(builder),
+      known_(1),
+      op_options_(options) {
+  index_.symbol_value = [this](const Expr& expr) { return symbol(expr); };
+}
+
+Value* BodyValues::widened(Value* value, int lanes) {
+  return VectorBuilder::lanes_of(value) == lanes ? value : builder_.splat(value, lanes);
+}
+
+Value* BodyValues::all_of(int lanes) {
+  return llvm::Constant::getAllOnesValue(VectorBuilder::vector(ir_.getInt1Ty(), lanes));
+}
+
+Value* BodyValues::both(Value* a, Value* b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  const int lanes = std::max(VectorBuilder::lanes_of(a), VectorBuilder::lanes_of(b));
+  return ir_.CreateAnd(widened(a, lanes), widened(b, lanes));
+}
+
+Value* BodyValues::value_of(BodyId id) {
+  for (size_t i = known_.size(); i-- > 0;) {
+    const auto found = known_[i].find(id);
+    if (found != known_[i].end()) return found->second;
+  }
+  Value* value = compute(id);
+  known_.back().emplace(id, value);
+  return value;
+}
+
+Value* BodyValues::compute(BodyId id) {
+  if (Value* value = held(id)) return value;
+  const BodyNode& node = arena_[id];
+  switch (node.kind) {
+    case BodyKind::kLoad:
+      return load(id);
+    case BodyKind::kConstant:
+      return code_.number(node.dtype, node.constant, 1);
+    case BodyKind::kIota:
+      return code_.cast(DType::kI64, node.dtype, index_.emit(node.exprs[0]));
+    case BodyKind::kOp:
+      return operation(id);
+    case BodyKind::kWhere:
+      return where(node);
+    case BodyKind::kReduce:
+      break;
+  }
+  throw InternalError("a reduction is neither accumulated nor given");
+}
+
+MathAccuracy BodyValues::accuracy_of(BodyId id) const {
+  if (op_options_.round_each) return op_options_.accuracy;
+  return OpCode::accuracy_for(arena_[id].dtype, op_options_.accuracy);
+}
+
+Value* BodyValues::operation(BodyId id) {
+  const BodyNode& node = arena_[id];
+  if (!op_options_.round_each) {
+    VectorMath math(builder_, accuracy_of(id));
+    if (Value* fused =
+            fused_operation(arena_, node, math, [&](BodyId child) { return value_of(child); }))
+      return fused;
+  }
+  llvm::SmallVector<Value*, 3> operands;
+  int lanes = 1;
+  for (const BodyId child : node.children) {
+    operands.push_back(value_of(child));
+    lanes = std::max(lanes, VectorBuilder::lanes_of(operands.back()));
+  }
+  for (Value*& operand : operands) operand = widened(operand, lanes);
+  // Comparisons take the dtype of what they compare, selects that of what they choose.
+  const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
+  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands, accuracy_of(id));
+}
+
+/// Plain comparisons are one instruction, where a number made of them and compared again would be
+/// several.
+Value* BodyValues::condition(const Expr& test) {
+  const bool negated = !symbolic::is_test(test.node());
+  const Expr atom = negated ? symbolic::logical_not(test) : test;
+  const bool plain = symbolic::is_test(atom.node());
+  Value* value = index_.emit(plain ? atom.node()->operands[0] : test);
+  Value* zero = llvm::Constant::getNullValue(value->getType());
+  if (!plain) return ir_.CreateICmpNE(value, zero);
+  if (atom.node()->kind == symbolic::Kind::kZero)
+    return negated ? ir_.CreateICmpNE(value, zero) : ir_.CreateICmpEQ(value, zero);
+  return negated ? ir_.CreateICmpSLT(value, zero) : ir_.CreateICmpSGE(value, zero);
+}
+
+Value* BodyValues::conditions(std::span<const Expr> tests) {
+  Value* all = nullptr;
+  for (const Expr& test : tests) all = both(all, condition(test));
+  return all;
+}
+
+/// Both sides are computed: loads are safe wherever they point.
+Value* BodyValues::where(const BodyNode& node) {
+  Value* holds = conditions(node.exprs);
+  Value* then = value_of(node.children[0]);
+  Value* otherwise = value_of(node.children[1]);
+  const int lanes = std::max({VectorBuilder::lanes_of(holds), VectorBuilder::lanes_of(then),
+                              VectorBuilder::lanes_of(otherwise)});
+  return ir_.CreateSelect(widened(holds, lanes), widened(then, lanes), widened(otherwise, lanes));
+}
+
+Value* BodyValues::index_from_data(const Expr& axis) {
+  const BodyId body = kernel::body_of_value(axis);
+  Value* index = code_.cast(arena_[body].dtype, DType::kI64, value_of(body));
+  Value* last = ir_.CreateSub(index_.emit(axis.axis_extent()), builder_.index(1));
+  last = widened(last, VectorBuilder::lanes_of(index));
+  index = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
+  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index,
+                                   llvm::Constant::getNullValue(index->getType()));
+}
+
+}  // namespace luminal::codegen

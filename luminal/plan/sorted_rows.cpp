@@ -21,6 +21,11 @@ constexpr int64_t kLongRow = 1 << 15;
 /// Shorter runs are sorted by comparing.
 constexpr size_t kFewItems = 1024;
 
+/// A bfloat16 as it lies in memory.
+struct BFloat16 {
+  uint16_t bits;
+};
+
 /// A key of 32 bits and a position: one number, so that equal keys stay in order by themselves.
 struct ShortItem {
   uint64_t bits;
@@ -28,18 +33,20 @@ struct ShortItem {
   ShortItem(uint32_t key, int64_t position)
       : bits(uint64_t{key} << 32 | static_cast<uint64_t>(position)) {}
   int64_t position() const { return static_cast<int64_t>(bits & 0xffffffffU); }
+  uint32_t key() const { return static_cast<uint32_t>(bits >> 32); }
   bool operator<(const ShortItem& other) const { return bits < other.bits; }
 };
 
 /// The same for keys of 64 bits, or rows that are longer than 2^32.
 struct LongItem {
-  uint64_t key;
+  uint64_t value;
   int64_t at;
   LongItem() = default;
-  LongItem(uint64_t of, int64_t position) : key(of), at(position) {}
+  LongItem(uint64_t key, int64_t position) : value(key), at(position) {}
   int64_t position() const { return at; }
+  uint64_t key() const { return value; }
   bool operator<(const LongItem& other) const {
-    return key != other.key ? key < other.key : at < other.at;
+    return value != other.value ? value < other.value : at < other.at;
   }
 };
 
@@ -135,33 +142,88 @@ void sort_on_team(std::vector<Item>& items, std::vector<Item>& spare, ThreadTeam
   }
 }
 
-/// The least `wanted` items of [begin, end), sorted: those below the worst of the best so far are
-/// collected, and the best of them kept whenever there are too many.
-template <typename Item, typename At>
-std::vector<Item> least_items(int64_t begin, int64_t end, int64_t wanted, const At& item_at) {
-  const auto count = static_cast<size_t>(wanted);
-  const size_t room = 4 * count + 512;
-  std::vector<Item> pool;
-  pool.reserve(room);
-  const auto keep_best = [&] {
-    if (pool.size() <= count) return;
-    std::nth_element(pool.begin(), pool.begin() + wanted - 1, pool.end());
-    pool.resize(count);
-  };
-  Item worst{};
-  bool full = false;
-  for (int64_t i = begin; i < end; ++i) {
-    const Item item = item_at(i);
-    if (full && !(item < worst)) continue;
-    pool.push_back(item);
-    if (pool.size() < room) continue;
-    keep_best();
-    worst = *std::max_element(pool.begin(), pool.end());
-    full = true;
+/// Numbers that compare as the values do.
+float number_of(BFloat16 value) {
+  return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
+}
+template <typename T>
+T number_of(T value) {
+  return value;
+}
+
+/// The first in order of each of kColumns interleaved columns of kDepth values; NaN is largest.
+constexpr int64_t kColumns = 64;
+constexpr int64_t kDepth = 16;
+template <bool kDescending, typename T, typename Number>
+void find_firsts(const T* values, std::array<Number, kColumns>& firsts) {
+  // Local, and without branches, so that it is compiled to vectors.
+  std::array<Number, kColumns> best;
+  for (size_t c = 0; c < kColumns; ++c) best[c] = number_of(values[c]);
+  for (int64_t row = 1; row < kDepth; ++row) {
+    const T* line = values + row * kColumns;
+    for (size_t c = 0; c < kColumns; ++c) {
+      const Number value = number_of(line[c]);
+      const Number first = best[c];
+      const int before =
+          kDescending ? (value > first) | (value != value) : (value < first) | (first != first);
+      best[c] = before != 0 ? value : first;
+    }
   }
-  keep_best();
-  std::sort(pool.begin(), pool.end());
-  return pool;
+  firsts = best;
+}
+
+/// Keys of the first values of all columns of whole blocks.
+template <typename Key, typename T>
+std::vector<Key> first_keys(const T* values, int64_t blocks, bool descending) {
+  using Number = decltype(number_of(T{}));
+  std::vector<Key> keys(static_cast<size_t>(blocks * kColumns));
+  std::array<Number, kColumns> firsts;
+  for (int64_t block = 0; block < blocks; ++block) {
+    const T* from = values + block * kColumns * kDepth;
+    descending ? find_firsts<true>(from, firsts) : find_firsts<false>(from, firsts);
+    Key* to = keys.data() + block * kColumns;
+    for (size_t c = 0; c < kColumns; ++c) {
+      const Key key = key_of(firsts[c]);
+      to[c] = descending ? ~key : key;
+    }
+  }
+  return keys;
+}
+
+/// Items of [begin, end), the least `wanted` among them. A column whose first value is not among
+/// the first `wanted` of all columns has none of these, so that most values are compared once.
+template <typename Item, typename T, typename At>
+std::vector<Item> few_items(const T* values, int64_t begin, int64_t end, int64_t wanted,
+                            bool descending, const At& item_at) {
+  using Key = decltype(Item().key());
+  constexpr int64_t kBlock = kColumns * kDepth;
+  int64_t blocks = (end - begin) / kBlock;
+  if (blocks * kColumns < 2 * wanted) blocks = 0;
+  std::vector<Item> items;
+  if (blocks > 0) {
+    const std::vector<Key> keys = first_keys<Key>(values + begin, blocks, descending);
+    std::vector<Key> order = keys;
+    std::nth_element(order.begin(), order.begin() + wanted - 1, order.end());
+    const Key limit = order[static_cast<size_t>(wanted - 1)];
+    for (int64_t column = 0; column < blocks * kColumns; ++column) {
+      if (keys[static_cast<size_t>(column)] > limit) continue;
+      const int64_t top = begin + column / kColumns * kBlock + column % kColumns;
+      for (int64_t at = top; at < top + kBlock; at += kColumns)
+        if (const Item item = item_at(at); item.key() <= limit) items.push_back(item);
+    }
+  }
+  for (int64_t at = begin + blocks * kBlock; at < end; ++at) items.push_back(item_at(at));
+  return items;
+}
+
+/// The least `wanted` items, or all if there are fewer, sorted.
+template <typename Item>
+void keep_least(std::vector<Item>& items, int64_t wanted) {
+  if (wanted < static_cast<int64_t>(items.size())) {
+    std::nth_element(items.begin(), items.begin() + wanted - 1, items.end());
+    items.resize(static_cast<size_t>(wanted));
+  }
+  std::sort(items.begin(), items.end());
 }
 
 /// All rows of values of one type; items are made of a value and its position.
@@ -196,9 +258,16 @@ class RowSorter {
   auto item_at(int64_t row) const {
     const T* values = values_ + row * length_;
     return [values, flip = descending_](int64_t i) {
-      const auto key = key_of(values[i]);
+      const auto key = key_of(number_of(values[i]));
       return Item(flip ? ~key : key, i);
     };
+  }
+
+  std::vector<Item> least(int64_t row, int64_t begin, int64_t end) const {
+    std::vector<Item> items =
+        few_items<Item>(values_ + row * length_, begin, end, wanted_, descending_, item_at(row));
+    keep_least(items, wanted_);
+    return items;
   }
 
   void write(int64_t row, std::span<const Item> items) const {
@@ -207,7 +276,7 @@ class RowSorter {
   }
 
   void sort_row(int64_t row, std::vector<Item>& items, std::vector<Item>& spare) const {
-    if (finds_few()) return write(row, least_items<Item>(0, length_, wanted_, item_at(row)));
+    if (finds_few()) return write(row, least(row, 0, length_));
     items.resize(static_cast<size_t>(length_));
     spare.resize(items.size());
     const auto at = item_at(row);
@@ -221,7 +290,7 @@ class RowSorter {
     if (finds_few()) {
       std::vector<std::vector<Item>> parts(static_cast<size_t>(team.size()));
       team.static_loop(length_, [&](int64_t begin, int64_t end, int thread) {
-        parts[static_cast<size_t>(thread)] = least_items<Item>(begin, end, wanted_, at);
+        parts[static_cast<size_t>(thread)] = least(row, begin, end);
       });
       std::vector<Item> all;
       for (const std::vector<Item>& part : parts) all.insert(all.end(), part.begin(), part.end());
@@ -281,6 +350,11 @@ void argsort_rows(const graph::Node& node, const Array& values, const graph::Dim
   const bool is_float = graph::is_float(dtype);
   const int bits = graph::bits(dtype);
   // Wider dtypes keep the order.
+  if (dtype == DType::kBF16 && !long_rows) {
+    const auto* data = reinterpret_cast<const BFloat16*>(plain.bytes().data());
+    const std::span values16(data, static_cast<size_t>(plain.size()));
+    return sort(static_cast<ShortItem*>(nullptr), values16);
+  }
   if (is_float && bits < 32) plain = plain.cast(DType::kF32);
   if (!is_float && bits < 32) plain = plain.cast(DType::kI32);
   if (dtype == DType::kU32) plain = plain.cast(DType::kI64);

@@ -85,11 +85,34 @@ TEST(SortedRows, LongRowsAreSortedByAllThreads) {
 
 TEST(SortedRows, OnlyTheFirstPositionsAreFoundWhereNoMoreAreRead) {
   runtime::ThreadTeam team({.threads = 2});
-  for (const DType dtype : {DType::kF32, DType::kF64, DType::kU8}) {
+  for (const DType dtype :
+       {DType::kF32, DType::kF64, DType::kU8, DType::kBF16, DType::kF16, DType::kI64}) {
     check(dtype, {3, 5000}, 17, team);
+    check(dtype, {2, 1024}, 1, team);
+    check(dtype, {2, 1023}, 100, team);
+    check(dtype, {1, 40007}, 3000, team);
     check(dtype, {1, 50000}, 64, team);
     check(dtype, {1, 50000}, 1, team);
     check(dtype, {2, 40}, 30, team);
+  }
+}
+
+TEST(SortedRows, TheFirstOfEqualValuesAreFound) {
+  runtime::ThreadTeam team({.threads = 2});
+  for (const double value : {0.0, 3.0, std::nan("")}) {
+    for (const bool descending : {false, true}) {
+      const Sorting sorted = sorting(DType::kF32, {1, 50000}, descending);
+      std::vector<double> values(50000, value);
+      const int64_t odd = descending == std::isnan(value) ? 40000 : 3;
+      values[static_cast<size_t>(odd)] = std::isnan(value) ? 1.0 : std::nan("");
+      const Array array = Array::from<double>(DType::kF32, {1, 50000}, values);
+      std::vector<int64_t> result(50000, -1);
+      argsort_rows(sorted.graph.node(sorted.order), array, {}, 5, team, result.data());
+      const Array* operands[] = {&array};
+      const Array expected =
+          graph::compute_opaque(sorted.graph.node(sorted.order), operands, {}, std::cout);
+      for (size_t i = 0; i < 5; ++i) EXPECT_EQ(result[i], expected.as<int64_t>()[i]) << value;
+    }
   }
 }
 

@@ -144,7 +144,9 @@ std::vector<Case> matrix_cases() {
                         {1, 2048, 2048, 2048, false, false}, {1, 2048, 2048, 2048, true, true},
                         {1, 1000, 1003, 997, false, false},  {24, 512, 512, 64, false, true},
                         {1, 16, 512, 512, true, true},       {1, 4, 4096, 4096, true, true},
-                        {1, 8, 4096, 4096, false, true},     {1, 64, 3072, 768, true, true}};
+                        {1, 8, 4096, 4096, false, true},     {1, 16, 4096, 4096, false, true},
+                        {1, 8, 14336, 4096, true, true},     {1, 16, 14336, 4096, true, true},
+                        {1, 64, 3072, 768, true, true}};
   std::vector<Case> result;
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8})
     for (const Size& size : sizes) {

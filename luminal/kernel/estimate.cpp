@@ -199,8 +199,10 @@ class Counter {
     const BodyNode& node = arena_[id];
     if (node.kind != BodyKind::kOp || node.op != Op::kCast) return id;
     const DType from = arena_[node.children[0]].dtype;
-    const bool widens = graph::is_float(from) && graph::is_float(node.dtype) &&
-                        graph::bits(from) < graph::bits(node.dtype);
+    const bool floats = graph::is_float(from) && graph::is_float(node.dtype);
+    const bool integers = graph::is_integer(from) && graph::is_integer(node.dtype) &&
+                          graph::is_unsigned(from) == graph::is_unsigned(node.dtype);
+    const bool widens = (floats || integers) && graph::bits(from) < graph::bits(node.dtype);
     return widens ? before_widening(node.children[0]) : id;
   }
 

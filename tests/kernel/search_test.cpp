@@ -99,6 +99,24 @@ TEST(CutSearch, ASumOverSeveralAxesIsAsLongAsAllOfThem) {
     EXPECT_GT(kernel.estimate.matrix_flops, 0.0) << listed(arena, graph, plan);
 }
 
+/// Dot instructions take bytes; widened ahead they would be read as words.
+TEST(CutSearch, ProductsReadNarrowOperandsAsTheyAre) {
+  for (const CutSearchOptions& options : machines())
+    for (const int64_t rows : {1, 4, 8, 16, 512})
+      for (const DType dtype : {i8, u8, i16, bf16}) {
+        SCOPED_TRACE(fmt::format("{} rows of {} on {}", rows, dtype, options.machine.name));
+        Graph g;
+        const Tensor x = g.input("x", {rows, 4096}, dtype);
+        const Tensor w = g.input("w", {14336, 4096}, dtype);
+        const DType sums = graph::is_float(dtype) ? f32 : dtype == u8 ? u32 : i32;
+        const Tensor y = matmul(cast(x, sums), transpose(cast(w, sums)));
+        models::IR graph = g.ir();
+        graph.add_output("y", y.edge());
+        const Found plan = found(graph, options);
+        EXPECT_EQ(plan.kernels, 1U) << plan.text;
+      }
+}
+
 TEST(CutSearch, ConvolutionBiasReluAndPoolMayBeOneKernel) {
   for (const CutSearchOptions& options : machines())
     EXPECT_LE(found(models::conv_block(16, 28, 1, 32), options).kernels, 2U);

@@ -24,7 +24,6 @@ constexpr std::array kExp2Bf16{0.9999280735, 0.6932609856, 0.2426111221, 0.05517
 // e^r for |r| <= ln(2)/2.
 constexpr std::array kExp{1.0,          1.0,           0.499999911,  0.166664183,
                           0.0416682363, 0.00837498065, 0.00138366851};
-constexpr std::array kExpBf16{0.9999280735, 1.000164186, 0.5049632639, 0.1656684219};
 // (log(1+f) - f + f^2/2) / f^3 for 1+f in [sqrt(1/2), sqrt(2)]: 2^-30.
 constexpr std::array kLog{0.333333105,  -0.249999866, 0.200022265, -0.16669251, 0.142186701,
                           -0.123843394, 0.118728869,  -0.1178983,  0.0691559166};
@@ -187,14 +186,14 @@ Value* VectorMath::exp2(Value* x) { return calls_library(x) ? library("exp2", {x
 
 Value* VectorMath::exp(Value* x) {
   if (calls_library(x)) return library("exp", {x});
+  if (accuracy_ == MathAccuracy::kBf16) return exp_of_difference(x);
   Value* bounded = clamp(x, -110, 96);
   Value* scaled = ir_.CreateFMul(bounded, number(x, std::numbers::log2e));
   Value* n = has_wide_floats(x) ? ir_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, scaled)
                                 : nearest(scaled, nullptr);
   Value* r = builder_.mul_add(n, number(x, -kLn2High), bounded);
   r = builder_.mul_add(n, number(x, -kLn2Low), r);
-  Value* p = accuracy_ == MathAccuracy::kFull ? polynomial(r, kExp) : polynomial(r, kExpBf16);
-  return scale_by_power(p, n);
+  return scale_by_power(polynomial(r, kExp), n);
 }
 
 Value* VectorMath::exp_of_difference(Value* x) {
@@ -249,55 +248,85 @@ Value* VectorMath::logarithm(Value* x, bool base_two) {
 }
 
 Value* VectorMath::log2(Value* x) {
-  return calls_library(x) ? library("log2", {x}) : logarithm(x, true);
+  if (calls_library(x)) return library("log2", {x});
+  return has_wide_floats(x) ? logarithm_by_table(x, true) : logarithm(x, true);
 }
 
 Value* VectorMath::log(Value* x) {
-  return calls_library(x) ? library("log", {x}) : logarithm(x, false);
+  if (calls_library(x)) return library("log", {x});
+  return has_wide_floats(x) ? logarithm_by_table(x, false) : logarithm(x, false);
 }
 
 Value* VectorMath::sine(Value* x, bool cosine) {
-  // Pi in three parts of f32; x - n*pi keeps full relative precision with fma.
-  constexpr double kPi1 = 3.1415927410125732;
-  constexpr double kPi2 = -8.742277657347586e-08;
-  constexpr double kPi3 = -3.430200630e-15;
-  Value* quotient = ir_.CreateFMul(x, number(x, std::numbers::inv_pi));
-  if (cosine) quotient = ir_.CreateFSub(quotient, number(x, 0.5));
+  // Pi in parts of f32; x - n*pi keeps its digits with fma. For few digits two parts, right to
+  // 2^-32 for all x here and positive, so that -0 stays -0.
+  constexpr std::array kPi{3.1415927410125732, -8.742277657347586e-08, -3.430200630e-15};
+  constexpr std::array kPiBf16{3.1415925025939941, 1.5099578831723193e-07};
   Value* integer = nullptr;
-  Value* n = nearest(quotient, &integer);
-  if (cosine) n = ir_.CreateFAdd(n, number(x, 0.5));
-  Value* r = builder_.mul_add(n, number(x, -kPi1), x);
-  r = builder_.mul_add(n, number(x, -kPi2), r);
-  r = builder_.mul_add(n, number(x, -kPi3), r);
+  Value* n = nullptr;
+  if (cosine) {
+    Value* quotient = ir_.CreateFMul(x, number(x, std::numbers::inv_pi));
+    n = nearest(ir_.CreateFSub(quotient, number(x, 0.5)), &integer);
+    n = ir_.CreateFAdd(n, number(x, 0.5));
+  } else {
+    n = nearest(ir_.CreateFMul(x, number(x, std::numbers::inv_pi)), &integer);
+  }
+  const bool full = accuracy_ == MathAccuracy::kFull;
+  Value* r = x;
+  for (const double part : full ? std::span<const double>(kPi) : kPiBf16)
+    r = builder_.mul_add(n, number(x, -part), r);
   Value* square = ir_.CreateFMul(r, r);
-  Value* p =
-      accuracy_ == MathAccuracy::kFull ? polynomial(square, kSin) : polynomial(square, kSinBf16);
-  Value* result = builder_.mul_add(ir_.CreateFMul(r, square), p, r);
+  Value* p = full ? polynomial(square, kSin) : polynomial(square, kSinBf16);
+  // The second form keeps -0 by itself, the first one more of the last digit.
+  Value* result = full ? builder_.mul_add(ir_.CreateFMul(r, square), p, r)
+                       : ir_.CreateFMul(r, builder_.mul_add(square, p, number(x, 1)));
   // sin(x - n*pi) = (-1)^n sin(x); for the cosine the half turn adds another sign.
   if (cosine) integer = ir_.CreateAdd(integer, VectorBuilder::integer(integer->getType(), 1));
   Value* sign = ir_.CreateShl(integer, VectorBuilder::integer(integer->getType(), 31));
   result = from_bits(ir_.CreateXor(bits(result), sign));
-  return cosine ? result : ir_.CreateSelect(ir_.CreateFCmpOEQ(x, number(x, 0)), x, result);
+  if (cosine || !full) return result;
+  return ir_.CreateSelect(ir_.CreateFCmpOEQ(x, number(x, 0)), x, result);
+}
+
+/// Whether a lane is beyond 65536 or NaN.
+Value* VectorMath::has_large(Value* x) {
+  Value* most = bits(absolute(x));
+  // The larger of two vectors takes less than a second comparison.
+  for (int lanes = VectorBuilder::lanes_of(most); lanes > 16 && lanes % 2 == 0; lanes /= 2)
+    most = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, builder_.part(most, 0, lanes / 2),
+                                     builder_.part(most, lanes / 2, lanes / 2));
+  constexpr int64_t kLimit = 0x47800000;
+  return builder_.any(ir_.CreateICmpUGT(most, VectorBuilder::integer(most->getType(), kLimit)));
 }
 
 Value* VectorMath::sin(Value* x) {
   if (calls_library(x)) return library("sin", {x});
-  Value* rare = builder_.any(ir_.CreateFCmpUGT(absolute(x), number(x, 65536)));
   return builder_.if_else(
-      rare, [&] { return Carried{library("sin", {x})}; },
+      has_large(x), [&] { return Carried{library("sin", {x})}; },
       [&] { return Carried{sine(x, false)}; })[0];
 }
 
 Value* VectorMath::cos(Value* x) {
   if (calls_library(x)) return library("cos", {x});
-  Value* rare = builder_.any(ir_.CreateFCmpUGT(absolute(x), number(x, 65536)));
   return builder_.if_else(
-      rare, [&] { return Carried{library("cos", {x})}; },
+      has_large(x), [&] { return Carried{library("cos", {x})}; },
       [&] { return Carried{sine(x, true)}; })[0];
+}
+
+/// For few digits the two estimates of the processor, 2^-13 together, take a fifth of the time of
+/// the root. 0 and infinity become each other twice.
+Value* VectorMath::root(Value* x) {
+  if (accuracy_ == MathAccuracy::kFull || !has_wide_floats(x) || calls_library(x))
+    return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+  return reciprocal(in_parts(x, [&](Value* part) {
+    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_rsqrt14_ps_512, {},
+                                   {part, number(part, 0), ir_.getInt16(0xffff)});
+  }));
 }
 
 Value* VectorMath::tanh(Value* x) {
   if (calls_library(x)) return library("tanh", {x});
+  if (has_wide_floats(x)) return odd_by_table(x, true);
   Value* magnitude = absolute(x);
   Value* square = ir_.CreateFMul(x, x);
   const bool full = accuracy_ == MathAccuracy::kFull;
@@ -332,6 +361,7 @@ Value* VectorMath::one_plus_erf(Value* x) {
 
 Value* VectorMath::erf(Value* x) {
   if (calls_library(x)) return library("erf", {x});
+  if (has_wide_floats(x)) return odd_by_table(x, false);
   Value* magnitude = absolute(x);
   Value* square = ir_.CreateFMul(x, x);
   Value* small = ir_.CreateFMul(magnitude, polynomial(square, kErfSmall));
@@ -344,6 +374,7 @@ Value* VectorMath::erf(Value* x) {
 
 Value* VectorMath::atan(Value* x) {
   if (calls_library(x)) return library("atan", {x});
+  if (has_wide_floats(x)) return atan_by_table(x);
   Value* magnitude = absolute(x);
   Value* inverted = ir_.CreateFCmpOGT(magnitude, number(x, 1));
   // atan(x) = pi/2 + atan(-1/x) above 1.
@@ -442,7 +473,7 @@ Value* VectorMath::unary(graph::Op op, Value* x) {
     case graph::Op::kRecip:
       return ir_.CreateFDiv(number(x, 1), x);
     case graph::Op::kSqrt:
-      return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+      return root(x);
     case graph::Op::kExp:
       return exp(x);
     case graph::Op::kExp2:

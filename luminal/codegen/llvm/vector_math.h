@@ -7,6 +7,9 @@
 
 #include <llvm/IR/Value.h>
 
+#include <span>
+#include <vector>
+
 #include "luminal/codegen/llvm/vector_builder.h"
 #include "luminal/graph/ops.h"
 
@@ -15,9 +18,9 @@ namespace luminal::codegen {
 /// How good results must be.
 enum class MathAccuracy {
   kFull,  ///< the bounds below
-  kBf16,  ///< relative error 2^-12 or less (logarithms, atan, roots and
-          ///< reciprocals: full): for results that are
-          ///< rounded to bf16, where it makes half a unit of the last place 0.63 of one
+  kBf16,  ///< relative error 2^-12 or less (sin and cos near their zeros 2^-32 absolutely;
+          ///< reciprocals: full): for results that are rounded to bf16, where it makes half a
+          ///< unit of the last place 0.63 of one
 };
 
 /// Functions of one f32 or f64 vector (or scalar). Bounds in ulp, for f32 with fma.
@@ -74,7 +77,29 @@ class VectorMath {
   llvm::Value* reciprocal(llvm::Value* x);
   llvm::Value* logarithm(llvm::Value* x, bool base_two);
   llvm::Value* sine(llvm::Value* x, bool cosine);
+  llvm::Value* has_large(llvm::Value* x);
+  llvm::Value* root(llvm::Value* x);
   llvm::Value* power(llvm::Value* x, llvm::Value* y);
+  /// Parts of a number: 2^exponent * m, and which piece of a table m is in.
+  struct Mantissa {
+    llvm::Value* m;
+    llvm::Value* exponent;
+    llvm::Value* piece;
+  };
+
+  // table_math.cpp, table_log.cpp: for vectors of 16 floats
+  llvm::Value* look_up(llvm::Value* index, std::span<const double> table);
+  llvm::Value* piece(llvm::Value* index, llvm::Value* x,
+                     const std::vector<std::vector<double>>& pieces);
+  llvm::Value* piece_times(llvm::Value* factor, llvm::Value* index, llvm::Value* x,
+                           const std::vector<std::vector<double>>& pieces);
+  llvm::Value* odd_by_table(llvm::Value* x, bool tanh);
+  llvm::Value* atan_by_table(llvm::Value* x);
+  Mantissa mantissa_of(llvm::Value* x);
+  llvm::Value* short_log(const Mantissa& x, bool base_two);
+  llvm::Value* full_log(const Mantissa& x, bool base_two);
+  llvm::Value* logarithm_by_table(llvm::Value* x, bool base_two);
+
   bool calls_library(llvm::Value* x) const;
   bool has_wide_floats(llvm::Value* x) const;
   llvm::Value* in_parts(llvm::Value* x, llvm::function_ref<llvm::Value*(llvm::Value* part)> code);

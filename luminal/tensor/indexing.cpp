@@ -81,6 +81,19 @@ Tensor apply_scatter(const Tensor& base, const Tensor& index, const Tensor& upda
 
 std::string mode_name(ScatterMode mode) { return std::string(graph::name(mode)); }
 
+/// x with slices along `axis` replaced. Only the number of the update that stays is scattered, so
+/// that whole slices are read and written where they lie instead of being turned around.
+Tensor put_slices(const Tensor& x, int axis, const Tensor& index, const Tensor& slices) {
+  const Graph graph = x.graph();
+  const Tensor numbers = iota(
+      graph, index.shape(), [](std::span<const Dim> i) { return i[0]; }, i64);
+  const Tensor chosen =
+      apply_scatter(full(graph, {x.dim(axis)}, -1, i64), index, numbers, ScatterMode::kSet);
+  Tensor replaced = greater_equal(chosen, 0);
+  for (int k = axis + 1; k < x.rank(); ++k) replaced = unsqueeze(replaced, -1);
+  return where(replaced, index_select(slices, axis, maximum(chosen, 0)), x);
+}
+
 /// Positions in the merged first axes of x from index tuples [..., k]; -1 where a coordinate is out
 /// of range, so that running it is an error.
 Tensor linear_positions(std::string_view operation, const Tensor& x, const Tensor& index) {
@@ -195,12 +208,17 @@ Tensor index_put(const Tensor& x, int axis, const Tensor& index, const Tensor& u
                     graph::to_string(index.shape()));
   Shape slices = x.shape();
   slices[at(k)] = index.dim(0);
-  Tensor values =
-      move_axis_last(build::expand_to("index_put", cast(updates, x.dtype()), slices), k);
+  Tensor values = build::expand_to("index_put", cast(updates, x.dtype()), slices);
+  const auto finish = [&](const Tensor& written) {
+    return build::named("index_put", {x, index, updates},
+                        {{"axis", static_cast<int64_t>(k)}, {"mode", mode_name(mode)}}, written);
+  };
+  // Some slice has to be there, since one is read even where none is chosen.
+  if (mode == ScatterMode::kSet && x.rank() > 1 && index.dim(0).bounds().lo > 0)
+    return finish(put_slices(x, k, index, values));
+  values = move_axis_last(values, k);
   Tensor written = apply_scatter(move_axis_last(x, k), expand(index, values.shape()), values, mode);
-  return build::named("index_put", {x, index, updates},
-                      {{"axis", static_cast<int64_t>(k)}, {"mode", mode_name(mode)}},
-                      move_last_axis_to(written, k));
+  return finish(move_last_axis_to(written, k));
 }
 
 Tensor scatter_nd(const Tensor& x, const Tensor& index, const Tensor& updates, ScatterMode mode) {

@@ -144,6 +144,23 @@ TEST(Indexing, IndexPutAndScatterNdWriteSlices) {
       "index_put: the index must have one axis, got [1, 1]");
 }
 
+TEST(Indexing, TheLastOfSeveralSlicesStays) {
+  Graph g;
+  Tensor x = matrix(g, {3, 2}, {1, NAN, 3, 4, 5, 6});
+  Tensor index = vector(g, {1, 2, 1}, i64);
+  expect_values(run(index_put(x, 0, index, matrix(g, {3, 2}, {7, 8, 9, NAN, 11, 12}))), {3, 2},
+                {1, NAN, 11, 12, 9, NAN});
+  expect_values(run(index_put(x, 1, vector(g, {0, 0}, i32), vector(g, {7, 8}))), {3, 2},
+                {8, NAN, 8, 4, 8, 6});
+  expect_values(run(index_put(x, 0, vector(g, {}, i64), g.constant(1.0))), {3, 2},
+                {1, NAN, 3, 4, 5, 6});
+  Tensor cube = g.constant(Array(i8, {2, 3, 2}));
+  expect_values(run(index_put(cube, 1, vector(g, {2, 0}, i64), vector(g, {1, 2}, i8))), {2, 3, 2},
+                {1, 2, 0, 0, 1, 2, 1, 2, 0, 0, 1, 2});
+  expect_error([&] { run(index_put(x, 0, vector(g, {3}, i64), g.constant(1.0))); },
+               "scatter: index 3 at position [0] is out of range: it must be 0 <= index < 3");
+}
+
 TEST(Indexing, SymbolicDims) {
   Graph g;
   Dim n = g.dim("n"), m = g.dim("m");

@@ -113,14 +113,21 @@ Number Evaluator::rounded(DType dtype, Number value) {
 }
 
 Number Evaluator::apply(const BodyNode& node, std::span<const Number> operands) {
+  return rounded(node.dtype, exact(node, operands, false));
+}
+
+Number Evaluator::exact(const BodyNode& node, std::span<const Number> operands, bool wide) {
   // Comparisons take the dtype of what they compare, selects that of what they choose.
   const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
   const DType operand_dtype = arena_[typed].dtype;
   if (node.op == Op::kBitcast) return bitcast(operand_dtype, node.dtype, operands[0]);
   for (size_t k = 0; k < operands.size(); ++k) put(operands_[k], operands[k]);
-  graph::compute_elementwise(node.op, operand_dtype, node.dtype,
+  const auto format = [&](DType dtype) {
+    return wide && graph::is_float(dtype) ? DType::kF64 : dtype;
+  };
+  graph::compute_elementwise(node.op, format(operand_dtype), format(node.dtype),
                              std::span(operands_).first(operands.size()), 1, result_);
-  return rounded(node.dtype, {result_.floats[0], result_.integers[0]});
+  return {result_.floats[0], result_.integers[0]};
 }
 
 Number Evaluator::identity(Op op, DType dtype) {
@@ -152,12 +159,14 @@ Number Evaluator::load(const BodyNode& node) {
   return position ? number_of(found->second.at(*position)) : Number{};
 }
 
-Number Evaluator::reduce(const BodyNode& node) {
+Number Evaluator::reduce(BodyId id) {
+  const BodyNode& node = arena_[id];
   Number total = identity(node.op, node.dtype);
   for_each_position(*this, node.exprs, [&] {
     total = combine(node.op, node.dtype, total, evaluate(node.children[0]));
+    if (rounding) total = rounding(id, total, true);
   });
-  return rounded(node.dtype, total);
+  return rounding ? rounding(id, total, false) : rounded(node.dtype, total);
 }
 
 int64_t Evaluator::last_change(const BodyNode& node) const {
@@ -198,7 +207,7 @@ Number Evaluator::compute(BodyId id) {
     case BodyKind::kReduce: {
       if (known)
         if (const auto value = known(id)) return *value;
-      return reduce(node);
+      return reduce(id);
     }
     case BodyKind::kOp:
       break;
@@ -207,7 +216,7 @@ Number Evaluator::compute(BodyId id) {
     return evaluate(node.children[evaluate(node.children[0]).integer != 0 ? 1 : 2]);
   std::vector<Number> operands;
   for (BodyId child : node.children) operands.push_back(evaluate(child));
-  return apply(node, operands);
+  return rounding ? rounding(id, exact(node, operands, true), false) : apply(node, operands);
 }
 
 void for_each_position(Evaluator& evaluator, std::span<const Expr> axes,

@@ -49,6 +49,10 @@ class Evaluator {
   /// Rounds or wraps to the dtype.
   static Number rounded(DType dtype, Number value);
 
+  /// What is done instead of rounding to the dtype, if set: every value is computed in f64 then,
+  /// and this says what becomes of it (nothing, or what rounding may cost). `partial` values are
+  /// reductions on their way.
+  std::function<Number(BodyId id, Number value, bool partial)> rounding;
   /// Values of reductions that somebody else computed; asked before running a loop. Whoever
   /// changes one says so.
   std::function<std::optional<Number>(BodyId)> known;
@@ -67,7 +71,9 @@ class Evaluator {
   int64_t last_change(const BodyNode& node) const;
   Number compute(BodyId id);
   Number load(const BodyNode& node);
-  Number reduce(const BodyNode& node);
+  Number reduce(BodyId id);
+  /// An elementwise node before rounding.
+  Number exact(const BodyNode& node, std::span<const Number> operands, bool wide);
 
   const Arena& arena_;
   const Tensors& tensors_;

@@ -12,6 +12,7 @@ std::variant<Candidate, Rejected> load_candidate(const codegen::CpuKernel& code,
   const symbolic::Values values(dims.begin(), dims.end());
   Candidate candidate;
   candidate.schedule = code.schedule.to_string();
+  candidate.mixes_neighbours = code.schedule.family() == "winograd";
   for (const symbolic::Expr& bytes : code.temporaries)
     candidate.temporaries.push_back(symbolic::evaluate(bytes, values));
   for (const codegen::CpuLaunch& launch : code.launches) {

@@ -35,6 +35,8 @@ struct Candidate {
   std::vector<CandidateLaunch> launches;
   std::vector<int64_t> temporaries;  ///< bytes of each
   std::vector<std::shared_ptr<const runtime::CpuModule>> modules;
+  /// A result is as good as the largest value near those it depends on allows (Winograd's squares).
+  bool mixes_neighbours = false;
 };
 
 /// Compiles and loads the code of a kernel; a rejection if that fails.

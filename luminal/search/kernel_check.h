@@ -1,29 +1,26 @@
-// Says whether a candidate computes what its kernel says. Results at sampled points are compared
-// with the oracle's arithmetic on the body; all results are compared with those of the first
-// candidate that passed. How far they may be off follows from the data: as far as the oracle's own
-// result moves when its inputs are changed in their last bits.
+// Says whether a candidate computes what its kernel says: on ordinary data and on data with
+// infinities, NaNs and large values, against the oracle at sampled points and against the first
+// candidate that passed everywhere (kernel_expectation.h).
 //
 // A candidate runs in a child process, twice: with its tensors pushed against forbidden pages at
 // the one end and at the other.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "luminal/kernel/evaluate.h"
 #include "luminal/search/candidate.h"
-#include "luminal/search/kernel_data.h"
+#include "luminal/search/kernel_expectation.h"
 
 namespace luminal::search {
 
 /// How thoroughly candidates are checked.
 struct CheckOptions {
   uint64_t seed = 1;
-  /// Values of bodies that the oracle may compute, about: fewer points where each takes long.
-  double oracle_work = 4e6;
-  int least_points = 6;
-  int most_points = 64;
+  PointCounts points = {};
   /// How long a candidate may run.
   std::chrono::milliseconds limit{10'000};
 };
@@ -38,19 +35,23 @@ class KernelCheck {
 
   /// Why a candidate does not count; nothing if it does.
   std::optional<Rejected> check(const Candidate& candidate);
+  /// How near the last candidate came to what is allowed, on ordinary data: 1 is as far as it may
+  /// be.
+  double farthest() const { return farthest_; }
 
   /// The ordinary data, for timing.
   const kernel::Tensors& data() const;
 
  private:
-  struct Expectation;
-  std::optional<Rejected> check_on(const Candidate& candidate, Expectation& expected);
+  KernelExpectation& expectation(DataKind kind);
+  std::optional<Rejected> check_on(const Candidate& candidate, KernelExpectation& expected);
 
   const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   graph::DimValues dims_;
   CheckOptions options_;
-  std::vector<Expectation> expectations_;
+  std::vector<std::unique_ptr<KernelExpectation>> expectations_;
+  double farthest_ = 0.0;
 };
 
 }  // namespace luminal::search

@@ -78,11 +78,12 @@ class Filler {
   double real() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr std::array kSpecial = {
-        0.0,       -0.0,       1.0,  -1.0,
-        kInfinity, -kInfinity, 1e30, std::numeric_limits<double>::quiet_NaN()};
+        0.0, -0.0, 1.0, -1.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+        1e30};
     constexpr int64_t kOneIn = 997;
-    if (kind_ == DataKind::kSpecial && below(kOneIn) == 0)
-      return kSpecial[static_cast<size_t>(below(kSpecial.size()))];
+    const size_t kinds = kSpecial.size() - (kind_ == DataKind::kInfinite ? 1 : 0);
+    if (kind_ != DataKind::kOrdinary && below(kOneIn) == 0)
+      return kSpecial[static_cast<size_t>(below(static_cast<int64_t>(kinds)))];
     return 4.0 * uniform() - 2.0;
   }
 

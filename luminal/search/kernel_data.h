@@ -13,7 +13,8 @@ namespace luminal::search {
 /// What random values are like.
 enum class DataKind : uint8_t {
   kOrdinary,  ///< around 0, some units large
-  kSpecial,   ///< the same, a few of them infinite, NaN, zeros of both signs, or very large
+  kInfinite,  ///< the same, a few of them infinite, NaN, or zeros of both signs
+  kSpecial,   ///< the same, and a few very large
 };
 
 /// The tensors that a kernel reads, in the order of their ids.

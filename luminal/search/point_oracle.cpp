@@ -3,30 +3,141 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
 
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/epsilon.h"
+#include "luminal/support/hash.h"
 #include "luminal/symbolic/evaluate.h"
 
 namespace luminal::search {
+namespace {
+
+/// Functions of vectors are as good as this many units of the last place (vector_math.h).
+constexpr double kFunction = 4.0;
+
+/// Narrow floats are computed in f32.
+double computed_in(graph::DType dtype) {
+  return graph::epsilon(dtype == graph::DType::kF64 ? dtype : graph::DType::kF32);
+}
+
+/// How far a value may be off when it is rounded, relative to it. Nothing where an op does not
+/// round.
+double last_place(const kernel::BodyNode& node) {
+  using graph::Op;
+  if (!graph::is_float(node.dtype)) return 0.0;
+  if (node.kind == kernel::BodyKind::kReduce)
+    return node.op == Op::kReduceMax ? 0.0 : graph::epsilon(node.dtype);
+  if (node.kind != kernel::BodyKind::kOp) return 0.0;
+  switch (node.op) {
+    case Op::kMax:
+    case Op::kFloor:
+    case Op::kRound:
+    case Op::kMod:
+    case Op::kSelect:
+    case Op::kCopy:
+    case Op::kBitcast:
+      return 0.0;
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kCast:
+      return graph::epsilon(node.dtype);
+    default:
+      return std::max(graph::epsilon(node.dtype), kFunction * computed_in(node.dtype));
+  }
+}
+
+bool is_op(const kernel::BodyNode& node, graph::Op op) {
+  return node.kind == kernel::BodyKind::kOp && node.op == op;
+}
+
+kernel::BodyId without_casts(const kernel::Arena& arena, kernel::BodyId id) {
+  while (is_op(arena[id], graph::Op::kCast)) id = arena[id].children[0];
+  return id;
+}
+
+}  // namespace
 
 PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kernel,
-                         const graph::DimValues& dims, const kernel::Tensors& tensors)
-    : arena_(arena), kernel_(kernel), evaluator_(arena, tensors, dims) {
+                         const graph::DimValues& dims, const kernel::Tensors& tensors,
+                         PointRounding rounding, uint64_t seed)
+    : arena_(arena),
+      kernel_(kernel),
+      evaluator_(arena, tensors, dims),
+      random_(support::hash_combine(seed, 0x5eed)) {
   for (const kernel::Expr& axis : kernel.axes)
     extents_.push_back(evaluator_.extent(axis.axis_extent()));
   for (const kernel::Root& root : kernel.roots)
     shapes_.push_back(graph::extents_of(arena.tensor(root.tensor).shape, dims));
+  if (rounding == PointRounding::kWide)
+    evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
+      const graph::DType dtype = arena_[id].dtype;
+      return partial || graph::is_float(dtype) ? value : kernel::Evaluator::rounded(dtype, value);
+    };
+  if (rounding != PointRounding::kMoved) return;
+  find_last_places();
+  evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
+    return moved(id, value, partial);
+  };
+}
+
+void PointOracle::find_last_places() {
+  last_places_.resize(arena_.size(), 0.0);
+  std::vector<kernel::BodyId> roots;
+  for (const kernel::Root& root : kernel_.roots) roots.push_back(root.value);
+  const std::vector<kernel::BodyId> bodies = arena_.reachable(roots);
+  for (const kernel::BodyId id : bodies) last_places_[id.value] = last_place(arena_[id]);
+  // What goes into a sum as a product is not rounded before it, results are rounded by others.
+  const auto compute_wide = [&](kernel::BodyId id) {
+    double& place = last_places_[id.value];
+    place = std::min(place, kFunction * computed_in(arena_[id].dtype));
+  };
+  for (const kernel::BodyId id : roots) compute_wide(id);
+  for (const kernel::BodyId id : bodies) {
+    const kernel::BodyNode& node = arena_[id];
+    if (node.kind != kernel::BodyKind::kReduce || node.op != graph::Op::kSum) continue;
+    const kernel::BodyId term = without_casts(arena_, node.children[0]);
+    compute_wide(node.children[0]);
+    if (!is_op(arena_[term], graph::Op::kMul)) continue;
+    compute_wide(term);
+    round_factors(arena_[term]);
+  }
+}
+
+/// Dot instructions take both factors in the narrower format of the two.
+void PointOracle::round_factors(const kernel::BodyNode& product) {
+  double narrow = 0.0;
+  for (const kernel::BodyId factor : product.children)
+    narrow = std::max(narrow, graph::epsilon(arena_[without_casts(arena_, factor)].dtype));
+  for (const kernel::BodyId factor : product.children) {
+    const kernel::BodyNode& node = arena_[factor];
+    const bool is_computed = node.kind == kernel::BodyKind::kReduce ||
+                             (node.kind == kernel::BodyKind::kOp && node.op != graph::Op::kCast);
+    if (is_computed) last_places_[factor.value] = std::max(last_places_[factor.value], narrow);
+  }
+}
+
+kernel::Number PointOracle::moved(kernel::BodyId id, kernel::Number value, bool partial) {
+  const graph::DType dtype = arena_[id].dtype;
+  if (!graph::is_float(dtype)) return partial ? value : kernel::Evaluator::rounded(dtype, value);
+  const bool is_sum = arena_[id].op != graph::Op::kReduceMax;
+  const double place = partial ? (is_sum ? computed_in(dtype) : 0.0) : last_places_[id.value];
+  if (place == 0.0) return value;
+  random_ += 0x9e3779b97f4a7c15;  // splitmix64: some nanoseconds for each of millions of values
+  uint64_t bits = random_;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  bits ^= bits >> 31;
+  const double unit = static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+  return {value.real * (1.0 + place * unit), 0};
 }
 
 bool PointOracle::is_empty() const {
   return std::find(extents_.begin(), extents_.end(), 0) != extents_.end();
 }
 
-std::vector<Point> PointOracle::at(std::span<const int64_t> axes) {
+std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
   for (size_t k = 0; k < axes.size(); ++k) evaluator_.set_axis(kernel_.axes[k], axes[k]);
-  std::vector<Point> points;
+  std::vector<PointValue> points;
   for (size_t k = 0; k < kernel_.roots.size(); ++k) {
     const kernel::Root& root = kernel_.roots[k];
     std::vector<int64_t> index;
@@ -35,27 +146,9 @@ std::vector<Point> PointOracle::at(std::span<const int64_t> axes) {
     if (!position) continue;
     const kernel::Number number = evaluator_.evaluate(root.value);
     const bool real = graph::is_float(arena_[root.value].dtype);
-    points.push_back({k, *position, real ? number.real : static_cast<double>(number.integer), 0});
+    points.push_back({k, *position, real ? number.real : static_cast<double>(number.integer)});
   }
   return points;
-}
-
-kernel::Tensors nudged(const kernel::Tensors& tensors, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  kernel::Tensors result;
-  for (const auto& [id, array] : tensors) {
-    graph::Array copy = array;
-    if (graph::is_float(array.dtype())) {
-      const double step = graph::epsilon(array.dtype());
-      for (int64_t i = 0; i < array.size(); ++i) {
-        const double sign = (random() & 1) != 0 ? step : -step;
-        const kernel::Number moved{array.at(i).as_double() * (1 + sign), 0};
-        kernel::store(copy, i, kernel::Evaluator::rounded(array.dtype(), moved));
-      }
-    }
-    result.emplace(id, std::move(copy));
-  }
-  return result;
 }
 
 double work_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,

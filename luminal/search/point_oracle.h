@@ -1,5 +1,7 @@
 // Single points of a kernel's results as the oracle computes them, for kernels of which it could
-// not compute everything in time, and how far off a right result may be.
+// not compute everything in time. The same points with every value moved by what rounding may cost
+// say how far off a right result may be: errors of one value are the same wherever it is used and
+// those of different values go different ways, as in a kernel.
 #pragma once
 
 #include <span>
@@ -9,36 +11,50 @@
 
 namespace luminal::search {
 
-/// What the oracle says of one element of a result, and how far off others may be.
-struct Point {
+/// One element of a result.
+struct PointValue {
   size_t root = 0;
   int64_t position = 0;
   double value = 0.0;
-  double tolerance = 0.0;
 };
 
-/// Computes points of one kernel on one set of data, all of which it refers to.
+/// How values are rounded on the way.
+enum class PointRounding : uint8_t {
+  kAsWritten,  ///< every node to its dtype: the oracle
+  kWide,       ///< not at all but in f64: what the oracle and kernels come near
+  kMoved,      ///< every one moved by chance by as much as its rounding may cost
+};
+
+/// Computes points of one kernel on one set of data, all of which it refers to. Results are never
+/// rounded in `kWide` and `kMoved`: who compares them rounds.
 class PointOracle {
  public:
   PointOracle(const kernel::Arena& arena, const kernel::Kernel& kernel,
-              const graph::DimValues& dims, const kernel::Tensors& tensors);
+              const graph::DimValues& dims, const kernel::Tensors& tensors,
+              PointRounding rounding = PointRounding::kAsWritten, uint64_t seed = 1);
+  // The evaluator refers to it.
+  PointOracle(const PointOracle&) = delete;
+  PointOracle& operator=(const PointOracle&) = delete;
 
   /// Of the kernel's axes.
   const std::vector<int64_t>& extents() const { return extents_; }
   bool is_empty() const;
-  /// All roots at one position of the axes; tolerances are left 0.
-  std::vector<Point> at(std::span<const int64_t> axes);
+  /// All roots at one position of the axes.
+  std::vector<PointValue> at(std::span<const int64_t> axes);
 
  private:
+  void find_last_places();
+  void round_factors(const kernel::BodyNode& product);
+  kernel::Number moved(kernel::BodyId id, kernel::Number value, bool partial);
+
   const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   kernel::Evaluator evaluator_;
   std::vector<int64_t> extents_;
   std::vector<graph::Extents> shapes_;
+  std::vector<double> last_places_;  // by body: how far a value may be off, relative to it
+  uint64_t random_ = 1;
 };
-
-/// Every float moved by a unit in its last place, up or down.
-kernel::Tensors nudged(const kernel::Tensors& tensors, uint64_t seed);
 
 /// Values that the oracle computes for one point, about.
 double work_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -1,0 +1,173 @@
+#include "luminal/search/kernel_expectation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "luminal/graph/epsilon.h"
+
+namespace luminal::search {
+namespace {
+
+using graph::Array;
+using graph::DType;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double element(const Array& array, int64_t position) {
+  const graph::Scalar scalar = array.at(position);
+  return graph::is_float(array.dtype()) ? scalar.as_double()
+                                        : static_cast<double>(scalar.as_int64());
+}
+
+/// What a dtype makes of a number. Integers are rounded by what computes them.
+double rounded(DType dtype, double value) {
+  return graph::is_float(dtype) ? kernel::Evaluator::rounded(dtype, {value, 0}).real : value;
+}
+
+/// How far off a value is for one that should be `expected`, as a part of what is allowed; what
+/// rounding `expected` costs does not count.
+double distance(DType dtype, double actual, double expected, double allowed) {
+  const double should = rounded(dtype, expected);
+  if (actual == should || (std::isnan(actual) && std::isnan(should))) return 0.0;
+  if (!std::isfinite(actual) || !std::isfinite(should)) return kInfinity;
+  if (actual >= rounded(dtype, expected - allowed) && actual <= rounded(dtype, expected + allowed))
+    return std::min(std::abs(actual - expected) / allowed, 1.0);
+  return allowed > 0 ? std::max(std::abs(actual - expected) / allowed, 1.001) : kInfinity;
+}
+
+/// The corners first, then anywhere.
+std::vector<int64_t> position(const std::vector<int64_t>& extents, int number,
+                              std::mt19937_64& random) {
+  std::vector<int64_t> result;
+  for (const int64_t extent : extents) {
+    if (number == 0)
+      result.push_back(0);
+    else if (number == 1)
+      result.push_back(extent - 1);
+    else
+      result.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(extent)));
+  }
+  return result;
+}
+
+}  // namespace
+
+KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                                     const graph::DimValues& dims, DataKind kind, uint64_t seed,
+                                     const PointCounts& counts, const KernelExpectation* ordinary)
+    : kind_(kind),
+      data_(random_tensors(arena, kernel, dims, kind, seed)),
+      typical_(kernel.roots.size(), 0.0),
+      largest_(kernel.roots.size(), 0.0) {
+  add_points(arena, kernel, dims, seed, counts);
+  settle(ordinary);
+}
+
+void KernelExpectation::add_points(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                                   const graph::DimValues& dims, uint64_t seed,
+                                   const PointCounts& counts) {
+  PointOracle oracle(arena, kernel, dims, data_);
+  if (oracle.is_empty()) return;
+  PointOracle wide(arena, kernel, dims, data_, PointRounding::kWide);
+  PointOracle first(arena, kernel, dims, data_, PointRounding::kMoved, seed + 1);
+  PointOracle second(arena, kernel, dims, data_, PointRounding::kMoved, seed + 2);
+  const double wanted = counts.oracle_work / work_per_point(arena, kernel, dims);
+  const int count = static_cast<int>(std::clamp(wanted, double(counts.least), double(counts.most)));
+  std::mt19937_64 random(seed);
+  for (int k = 0; k < count; ++k) {
+    const std::vector<int64_t> axes = position(oracle.extents(), k, random);
+    const std::vector<PointValue> written = oracle.at(axes);
+    const std::vector<PointValue> exact = wide.at(axes);
+    const std::vector<PointValue> moved[] = {first.at(axes), second.at(axes)};
+    for (size_t p = 0; p < written.size(); ++p) {
+      double squares = 0;
+      for (const std::vector<PointValue>& each : moved) {
+        const double apart = each[p].value - exact[p].value;
+        if (each[p].value != exact[p].value) squares += apart * apart;  // infinities may be equal
+      }
+      points_.push_back({written[p].root, written[p].position, written[p].value, exact[p].value,
+                         std::sqrt(squares / std::size(moved))});
+    }
+  }
+}
+
+/// Errors may cancel at a single point: none is asked to be better than all are on the whole.
+void KernelExpectation::settle(const KernelExpectation* ordinary) {
+  std::vector<double> squares(typical_.size(), 0.0);
+  std::vector<double> counts(typical_.size(), 0.0);
+  for (const Point& point : points_) {
+    if (!std::isfinite(point.deviation)) continue;
+    squares[point.root] += point.deviation * point.deviation;
+    ++counts[point.root];
+    largest_[point.root] = std::max(largest_[point.root], point.deviation);
+  }
+  for (size_t root = 0; root < typical_.size(); ++root) {
+    typical_[root] = ordinary != nullptr ? ordinary->typical_[root]
+                     : counts[root] > 0  ? std::sqrt(squares[root] / counts[root])
+                                         : 0.0;
+    largest_[root] = std::max(largest_[root], typical_[root]);
+  }
+}
+
+/// Not where a last bit decides between a number and an infinity. A NaN may come out as a number
+/// where a mask hides what made it (docs/kernels.md).
+bool KernelExpectation::is_decided(const Point& point) const {
+  if (kind_ != DataKind::kOrdinary && std::isnan(point.oracle)) return false;
+  return std::isfinite(point.deviation) && std::isfinite(point.oracle) == std::isfinite(point.wide);
+}
+
+std::optional<std::string> KernelExpectation::fault_at(const Point& point, const Array& result) {
+  if (!is_decided(point)) return std::nullopt;
+  const double actual = element(result, point.position);
+  // What is smaller than the least normal number may be taken for 0.
+  const double least = graph::is_float(result.dtype()) ? 0x1p-126 : 0.0;
+  const double allowed = kDeviations * std::max(point.deviation, typical_[point.root]) + least;
+  const double away = std::min(distance(result.dtype(), actual, point.wide, allowed),
+                               distance(result.dtype(), actual, point.oracle, allowed));
+  farthest_ = std::max(farthest_, away);
+  if (away <= 1.0) return std::nullopt;
+  return fmt::format("element {} of result {} is {}, the oracle says {} +- {:.3g}", point.position,
+                     point.root, actual, point.oracle, allowed);
+}
+
+std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Array& result) {
+  const Array& first = results_[root];
+  if (std::ranges::equal(result.bytes(), first.bytes())) return std::nullopt;
+  const double both = 2 * kDeviations * largest_[root];
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const double actual = element(result, i);
+    const double other = element(first, i);
+    if (actual == other || (std::isnan(actual) && std::isnan(other))) continue;
+    if (kind_ != DataKind::kOrdinary && !(std::isfinite(other) && std::isfinite(actual))) continue;
+    // Each was rounded by half a unit.
+    const double limit = both + 2 * graph::epsilon(result.dtype()) * std::abs(other) + 0x1p-126;
+    if (!(std::abs(actual - other) <= limit))
+      return fmt::format("element {} of result {} is {}, another candidate gives {}", i, root,
+                         actual, other);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> KernelExpectation::fault(std::vector<Array> results) {
+  farthest_ = 0.0;
+  std::optional<std::string> worst;
+  for (const Point& point : points_) {
+    const double before = farthest_;
+    auto what = fault_at(point, results[point.root]);
+    if (what && (!worst || farthest_ > before)) worst = std::move(what);
+  }
+  if (worst) return worst;
+  if (results_.empty()) {
+    results_ = std::move(results);
+    return std::nullopt;
+  }
+  for (size_t root = 0; root < results.size(); ++root)
+    if (auto what = fault_beside(root, results[root])) return what;
+  return std::nullopt;
+}
+
+}  // namespace luminal::search

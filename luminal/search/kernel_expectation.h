@@ -1,0 +1,77 @@
+// What a kernel should give on one set of data, and how far from that a right candidate may be.
+//
+// The limit follows from the kernel and the data. Sampled points are computed by the oracle; in
+// f64; and in f64 with every value, partial sums too, moved by chance by what its rounding may cost
+// (point_oracle.h). How far the moved ones lie from the f64 ones is the standard deviation of what
+// a right kernel gives, whatever the order of its sums; kDeviations of them are allowed. The
+// rounding of a result itself is not part of that: a candidate has to lie between the results of
+// rounding the lower and the upper limit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "luminal/search/kernel_data.h"
+#include "luminal/search/point_oracle.h"
+
+namespace luminal::search {
+
+/// How many points are computed.
+struct PointCounts {
+  /// Values of bodies that the oracle may compute, about: fewer points where each takes long.
+  double oracle_work = 2e6;
+  int least = 6;
+  int most = 64;
+};
+
+/// How many standard deviations a result may be off. Right kernels of all kinds stay within one or
+/// two, and the least mistakes are several times as far (docs/search.md).
+inline constexpr double kDeviations = 8.0;
+
+/// See above.
+class KernelExpectation {
+ public:
+  /// `ordinary` is the expectation on ordinary data, which says how far results are off where
+  /// nothing special is near; null for that one itself. The arena and kernel must outlive it.
+  KernelExpectation(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                    const graph::DimValues& dims, DataKind kind, uint64_t seed,
+                    const PointCounts& counts, const KernelExpectation* ordinary);
+
+  DataKind kind() const { return kind_; }
+  const kernel::Tensors& data() const { return data_; }
+
+  /// What is wrong with results, by root; nothing if they are right. The first that are right are
+  /// kept: later ones are compared with all of their elements.
+  std::optional<std::string> fault(std::vector<graph::Array> results);
+  /// How near the farthest of the last results came to its limit: 1 is as far as it may be.
+  double farthest() const { return farthest_; }
+
+ private:
+  /// One sampled element.
+  struct Point {
+    size_t root = 0;
+    int64_t position = 0;
+    double oracle = 0.0;
+    double wide = 0.0;
+    double deviation = 0.0;
+  };
+
+  void add_points(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                  const graph::DimValues& dims, uint64_t seed, const PointCounts& counts);
+  void settle(const KernelExpectation* ordinary);
+  bool is_decided(const Point& point) const;
+  std::optional<std::string> fault_at(const Point& point, const graph::Array& result);
+  std::optional<std::string> fault_beside(size_t root, const graph::Array& result);
+
+  DataKind kind_;
+  kernel::Tensors data_;
+  std::vector<Point> points_;
+  // By root: of points on ordinary data on the whole, and the largest of all points.
+  std::vector<double> typical_;
+  std::vector<double> largest_;
+  std::vector<graph::Array> results_;  // of the first candidate that passed
+  double farthest_ = 0.0;
+};
+
+}  // namespace luminal::search

@@ -1,6 +1,6 @@
 // Speed of generated products (matrices, vectors, convolutions, with what is fused around them)
 // against the register peak or the read bandwidth that the same run measures.
-// Usage: cpu_gemm_bench [--threads=1|2] [filter]
+// Usage: cpu_gemm_bench [--threads=1|2] [--schedule=TEXT] [filter]
 #include <fmt/core.h>
 
 #include <string>
@@ -45,7 +45,7 @@ struct Case {
 /// A case compiled for this machine, with data.
 class Compiled {
  public:
-  Compiled(const Case& each, runtime::ThreadTeam& team) : team_(team) {
+  Compiled(const Case& each, const std::string& schedule, runtime::ThreadTeam& team) : team_(team) {
     Graph graph;
     const Tensor result = each.write(graph);
     graph::Graph ir = result.graph().ir();
@@ -55,6 +55,7 @@ class Compiled {
     const auto derived = kernel::derive(arena_, program, cut, program.output(0));
     codegen::CpuKernelOptions options;
     options.threads = team.size();
+    if (!schedule.empty()) options.schedule = codegen::Schedule::parse(schedule);
     for (uint32_t i = 0; i < static_cast<uint32_t>(ir.size()); ++i) {
       const graph::Node& node = ir.node({i});
       if (node.op != graph::Op::kInput) continue;
@@ -144,9 +145,10 @@ std::vector<Case> matrix_cases() {
                         {1, 2048, 2048, 2048, false, false}, {1, 2048, 2048, 2048, true, true},
                         {1, 1000, 1003, 997, false, false},  {24, 512, 512, 64, false, true},
                         {1, 16, 512, 512, true, true},       {1, 4, 4096, 4096, true, true},
-                        {1, 8, 4096, 4096, false, true},     {1, 16, 4096, 4096, false, true},
-                        {1, 8, 14336, 4096, true, true},     {1, 16, 14336, 4096, true, true},
-                        {1, 64, 3072, 768, true, true}};
+                        {1, 3, 4096, 4096, false, true},     {1, 4, 4096, 4096, false, true},
+                        {1, 6, 4096, 4096, false, true},     {1, 8, 4096, 4096, false, true},
+                        {1, 16, 4096, 4096, false, true},    {1, 8, 14336, 4096, true, true},
+                        {1, 16, 14336, 4096, true, true},    {1, 64, 3072, 768, true, true}};
   std::vector<Case> result;
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8})
     for (const Size& size : sizes) {
@@ -261,11 +263,11 @@ std::vector<Case> vector_cases() {
   return result;
 }
 
-void run(const std::string& filter, runtime::ThreadTeam& team) {
+void run(const std::string& filter, const std::string& schedule, runtime::ThreadTeam& team) {
   for (const auto& cases : {matrix_cases(), fused_cases(), vector_cases()})
     for (const Case& each : cases) {
       if (each.name.find(filter) == std::string::npos) continue;
-      Compiled product(each, team);
+      Compiled product(each, schedule, team);
       if (each.flops > 0)
         compare_with_peak(each, product, team);
       else
@@ -280,17 +282,21 @@ void run(const std::string& filter, runtime::ThreadTeam& team) {
 int main(int argc, char** argv) {
   std::string filter;
   std::string threads;
+  std::string schedule;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.rfind("--threads=", 0) == 0)
       threads = argument.substr(10);
+    else if (argument.rfind("--schedule=", 0) == 0)
+      schedule = argument.substr(11);
     else
       filter = argument;
   }
   if (threads != "2") {
     luminal::runtime::ThreadTeam one({.threads = 1});
-    luminal::benchmarks::run(filter, one);
+    luminal::benchmarks::run(filter, schedule, one);
   }
-  if (threads != "1") luminal::benchmarks::run(filter, luminal::runtime::default_thread_team());
+  if (threads != "1")
+    luminal::benchmarks::run(filter, schedule, luminal::runtime::default_thread_team());
   return 0;
 }

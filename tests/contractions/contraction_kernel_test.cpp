@@ -75,11 +75,45 @@ TEST(ContractionKernel, AskingForTheNextPanelChangesNothing) {
             transposed ? transpose(g.input("b", {150, 37}, dtype)) : g.input("b", {37, 150}, dtype);
         Way way{.more = {.always = true, .spec = GemmSpec{}}};
         const DType result = dtype == DType::kI8 ? DType::kI32 : dtype;
-        for (const GemmB source : {GemmB::kInPlace, GemmB::kPackedHere}) {
+        for (const GemmB source : {GemmB::kInPlace, GemmB::kPackedHere, GemmB::kPrepacked}) {
           way.more.spec->ahead = ahead;
           way.more.spec->b_source = source;
           check(sample_of({matmul(a, b, result)}), way, {1e-2, 1e-2});
         }
+        if (HasFailure()) return;
+      }
+}
+
+TEST(ContractionKernel, FewRowsAskForWhatLiesAheadInPackedPanels) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16, DType::kI8})
+    for (const int64_t m : {5, 8, 9, 16})
+      for (const int kc : {0, 16}) {
+        if (kc > 0 && dtype == DType::kI8) continue;
+        SCOPED_TRACE(fmt::format("{} {} rows, {} steps in a pass", dtype, m, kc));
+        Graph g;
+        const Tensor x = g.input("x", {m, 53}, dtype);
+        const Tensor w = transpose(g.input("w", {139, 53}, dtype));
+        GemmSpec spec{.b_source = GemmB::kPrepacked, .row_block = kc > 0 ? 16 : 0, .kc = kc};
+        spec.ahead = m > 8 ? 1 : 2;
+        const DType result = dtype == DType::kI8 ? DType::kI32 : dtype;
+        check(sample_of({matmul(x, w, result)}),
+              {.constants = true, .more = {.always = true, .spec = spec}}, {1e-2, 1e-2});
+        if (HasFailure()) return;
+      }
+}
+
+/// What is chosen where the matrix is long enough that it matters.
+TEST(ContractionKernel, LongMatricesOfFewRowsAreRight) {
+  for (const bool constants : {false, true})
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8})
+      for (const int64_t m : {4, 7, 11, 16}) {
+        SCOPED_TRACE(fmt::format("{} {} rows, packed ahead {}", dtype, m, constants));
+        Graph g;
+        const Tensor x = g.input("x", {m, 2573}, dtype);
+        const Tensor w = transpose(g.input("w", {431, 2573}, dtype));
+        const DType result = dtype == DType::kI8 ? DType::kI32 : DType::kF32;
+        check(sample_of({matmul(x, w, result)}), {.constants = constants, .more = {}},
+              {dtype == DType::kBF16 ? 2e-2 : 2e-4, 1e-3});
         if (HasFailure()) return;
       }
 }
@@ -186,7 +220,7 @@ TEST(ContractionKernel, SiblingsShareOneEpilogue) {
 }
 
 TEST(ContractionKernel, FewRowsAreStreamed) {
-  for (const int64_t m : {1, 2, 3, 5, 8})
+  for (const int64_t m : {1, 2, 3, 4, 5, 6, 8})
     for (const auto& [n, k] : {std::pair<int64_t, int64_t>{70, 130}, {33, 64}, {5, 7}, {100, 1000}})
       for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kI8}) {
         SCOPED_TRACE(fmt::format("{} {} {} {}", dtype, m, n, k));

@@ -71,9 +71,10 @@ Reason gemm_refusal(const GemmChoices& each, const ContractionSchedule& chosen,
   if (each.kc > 0 && each.mode == GemmMode::kDotI8) return "dots of i8 take all of k in one pass";
   const int unit = is_amx(each.mode) ? 64 : layout.group();
   if (each.kc % unit != 0) return fmt::format("kc is no multiple of {}", unit);
-  if (each.ahead > 0 && (each.b == GemmB::kPrepacked || !problem.b_plain))
-    return "only a plain matrix that is not packed ahead can be asked for early";
-  if (each.ahead > 0 && problem.b_columns && each.kc > 0)
+  const bool packed_ahead = each.b == GemmB::kPrepacked;
+  if (each.ahead > 0 && !packed_ahead && !problem.b_plain)
+    return "only a plain matrix or one that is packed ahead can be asked for early";
+  if (each.ahead > 0 && !packed_ahead && problem.b_columns && each.kc > 0)
     return "a matrix that runs along k cannot be asked for early in passes";
   return std::nullopt;
 }
@@ -176,7 +177,7 @@ ScheduleSpace gemm_space(const ContractionSchedule& chosen, const CpuTarget& tar
   builder.add_up_to("row_tiles", {0, 1, 2, 4, 8, 16, 32, 64}, problem.m);
   builder.add_up_to("kc", {0, 128, 256, 512, 1024, 2048}, problem.k - 1);
   builder.add("unroll", {1, 2, 4});
-  if (problem.b_plain) builder.add("ahead", {0, 1, 2});
+  if (problem.b_plain || problem.b_constant) builder.add("ahead", {0, 1, 2});
   builder.add("chunk", {0, 1, 2, 4, 16});
   builder.add_threads(options.threads);
   std::vector<int64_t> modes;

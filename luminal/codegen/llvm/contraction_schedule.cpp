@@ -170,16 +170,23 @@ class Scheduler {
     const bool plain = plan_.products[0].b.place.has_value();
     // Constants are packed ahead, unless that would make them much larger.
     if (is_constant()) return !plain && spec.rows <= 2;
+    // Packing pays off for a few more rows.
+    constexpr int kMostRowsAlongK = 6;
+    if (spec.along_k) return spec.rows <= kMostRowsAlongK;
     // In the cache, tiles over rows as they lie are better.
-    return spec.along_k || spec.rows <= 2 || n * k >= int64_t{1} << 19;
+    return spec.rows <= 2 || n * k >= int64_t{1} << 19;
   }
 
   void set_streams(GemvSpec& spec, const Product& product) const {
     const int64_t registers = target_.vector_registers() / 2;
     const int lanes = target_.lanes(graph::bits(spec.accumulator));
     if (spec.along_k) {
-      // Narrow elements are one stream with many in flight; wide ones like several.
-      spec.streams = graph::bits(product.b.dtype) < 32 ? 1 : spec.rows <= 4 ? 4 : 2;
+      // Narrow elements are one stream with many in flight; wide ones like several, and so do more
+      // rows, which are read again for each.
+      const int bits = graph::bits(product.b.dtype);
+      const int one_stream = bits >= 32 ? 0 : bits == 16 ? 2 : 3;
+      spec.streams = spec.rows <= one_stream ? 1 : spec.rows <= 6 ? 4 : 3;
+      if (bits < 16 && spec.rows == 4) spec.streams = 2;
       spec.unroll = 4;
       while (spec.unroll > 1 && int64_t{spec.unroll} * spec.streams * spec.rows > registers)
         spec.unroll /= 2;

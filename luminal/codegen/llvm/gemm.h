@@ -59,7 +59,7 @@ struct GemmSpec {
   int row_tail = 0;         ///< another tile for at most so many rows; 0: none
   int column_tail = 0;      ///< another tile for at most so many vectors; 0: none
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
-  int ahead = 0;            ///< lines of the next panel that a tile asks for in a step of k
+  int ahead = 0;            ///< lines of what comes next that a tile asks for in a step of k
   GemmBlocks blocks = {};   ///< with tiles of fma or bf16 dots
 };
 

@@ -155,8 +155,9 @@ class GemmEmitter : PanelEmitter {
     Value* packed_step = builder_.index(layout.row_bytes());
     if (spec_.b_source == GemmB::kPrepacked) {
       Value* at = ir_.CreateMul(number, body_.index(layout.panel_bytes(each.k.extent)));
-      Value* pointer = builder_.offset(panel_buffer(product), at);
-      return {builder_.offset(pointer, layout.header_bytes()), packed_step};
+      Value* units =
+          builder_.offset(builder_.offset(panel_buffer(product), at), layout.header_bytes());
+      return {units, packed_step, next_packed(units, layout, each.k.extent)};
     }
     Value* panel = builder_.offset(entry_.scratch,
                                    body_.index(code_.panel_offset(product, builder_.target())));
@@ -193,6 +194,17 @@ class GemmEmitter : PanelEmitter {
     return source_of(b, ir_.CreateAdd(column_, builder_.index(spec_.nr)));
   }
 
+  /// What is asked for while panels that lie one after the other are used: a little of what comes
+  /// next if one tile uses a line once and for all, else what all tiles use next.
+  Value* next_packed(Value* units, const GemmLayout& layout, const Expr& k) {
+    constexpr int64_t kLittle = 4096;
+    if (spec_.ahead == 0) return nullptr;
+    if (spec_.kc > 0) return builder_.offset(units, spec_.kc / layout.group() * layout.row_bytes());
+    const bool one_tile = plan_.m.extent.bounds().hi <= spec_.mr;
+    return builder_.offset(units,
+                           one_tile ? builder_.index(kLittle) : body_.index(layout.panel_bytes(k)));
+  }
+
   /// The lines of the next panel that a tile asks for, into the second cache. A step of k has work
   /// for so many lines of the next panel; the first tiles of a panel share them, the others ask for
   /// nothing new.
@@ -202,6 +214,7 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileAhead] = arguments[kTileA];
     arguments[kTileAheadStep] = arguments[kTileAheadNext] = builder_.index(0);
     if (next == nullptr) return;
+    if (spec_.b_source == GemmB::kPrepacked) return set_ahead_of_units(row, next, arguments);
     const int64_t bytes = element_bytes(product.b);
     const int64_t in_row = std::max<int64_t>(1, spec_.nr * bytes / kLine);
     const int64_t lines = std::max<int64_t>(1, spec_.nr * layout_.group() * bytes / kLine);
@@ -226,6 +239,19 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileAhead] =
         ir_.CreateSelect(asks, builder_.offset(next, at), arguments[kTileAhead]);
     arguments[kTileAheadStep] = ir_.CreateSelect(asks, step, builder_.index(0));
+  }
+
+  /// The same for panels that are packed ahead: the first tiles share the lines of a unit's row.
+  void set_ahead_of_units(Value* row, Value* next, Value** arguments) {
+    constexpr int64_t kLine = 64;
+    Value* tile = ir_.CreateUDiv(ir_.CreateSub(row, first_row_), builder_.index(spec_.mr));
+    Value* at = ir_.CreateMul(tile, builder_.index(spec_.ahead * kLine));
+    Value* row_bytes = builder_.index(layout_.row_bytes());
+    Value* asks = ir_.CreateICmpSLT(at, row_bytes);
+    arguments[kTileAhead] =
+        ir_.CreateSelect(asks, builder_.offset(next, at), arguments[kTileAhead]);
+    arguments[kTileAheadStep] = ir_.CreateSelect(asks, row_bytes, builder_.index(0));
+    arguments[kTileAheadNext] = builder_.index(kLine);
   }
 
   void for_each_tile(llvm::function_ref<void(Value* row, Value* rows)> body) {
@@ -289,9 +315,11 @@ class GemmEmitter : PanelEmitter {
         Value* count = minimum(ir_.CreateSub(k, begin), builder_.index(spec_.kc));
         Value* first = ir_.CreateZExt(ir_.CreateICmpEQ(begin, builder_.index(0)), builder_.i64());
         Value* units = ir_.CreateUDiv(begin, builder_.index(layout_.group()));
-        const PanelPlace part{
-            builder_.offset(panels[i].pointer, ir_.CreateMul(units, panels[i].step)),
-            panels[i].step, panels[i].next};
+        Value* at = ir_.CreateMul(units, panels[i].step);
+        Value* next = panels[i].next;
+        if (next != nullptr && spec_.b_source == GemmB::kPrepacked)
+          next = builder_.offset(next, at);
+        const PanelPlace part{builder_.offset(panels[i].pointer, at), panels[i].step, next};
         for_each_tile([&](Value* row, Value* rows) {
           call_tile(i, row, rows, begin, count, part, sums_of(i, row), sums_row, first);
         });

@@ -96,12 +96,16 @@ void set_row_block(GemmSpec& spec, const GemmProblem& problem) {
 /// A panel of very long k falls out of the second cache: several passes, then.
 void set_passes(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
   constexpr int64_t kMostPanelBytes = 384 << 10;
+  constexpr int64_t kFewRowsBytes = 128 << 10;
   constexpr int kRowsOfPasses = 240;
+  // A panel that few tiles use shares the cache with what they ask for ahead.
+  const bool few = spec.b_source == GemmB::kPrepacked && problem.m_known && problem.m > spec.mr;
+  const int64_t most = few && problem.m < 4 * spec.mr ? kFewRowsBytes : kMostPanelBytes;
   const int64_t units = (problem.k + layout.group() - 1) / layout.group();
-  if (units * layout.row_bytes() <= kMostPanelBytes || problem.m < 4 * spec.mr ||
+  if (units * layout.row_bytes() <= most || (problem.m < 4 * spec.mr && !few) ||
       spec.mode == GemmMode::kDotI8)
     return;
-  const int64_t passes = (units * layout.row_bytes() + kMostPanelBytes - 1) / kMostPanelBytes;
+  const int64_t passes = (units * layout.row_bytes() + most - 1) / most;
   spec.kc = static_cast<int>((units + passes - 1) / passes) * layout.group();
   if (spec.row_block == 0 || spec.row_block > kRowsOfPasses)
     spec.row_block = std::max(spec.mr, kRowsOfPasses / spec.mr * spec.mr);
@@ -111,15 +115,35 @@ void set_passes(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& la
 void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
   constexpr int64_t kInCache = int64_t{1} << 20;
   constexpr int64_t kLine = 64;
-  const int64_t bytes = graph::bits(problem.b) / 8;
-  if (spec.b_source == GemmB::kPrepacked || !problem.b_plain || problem.m >= 512 ||
+  const int64_t bytes = std::max(1, graph::bits(problem.b) / 8);
+  const bool packed_ahead = spec.b_source == GemmB::kPrepacked;
+  if ((!packed_ahead && !problem.b_plain) || problem.m >= 512 ||
       problem.n * problem.k * bytes < kInCache)
     return;
   if (spec.row_block > 0 && spec.row_block < problem.m) return;
+  if (packed_ahead) {
+    // Very few rows are one stream that the processor sees coming.
+    constexpr int64_t kFewRows = 8;
+    const int64_t row_tiles = (problem.m + spec.mr - 1) / spec.mr;
+    const int64_t row_lines = std::max<int64_t>(1, layout.row_bytes() / kLine);
+    if (problem.m >= kFewRows && problem.m_known)
+      spec.ahead = static_cast<int>(std::min<int64_t>(4, (row_lines + row_tiles - 1) / row_tiles));
+    return;
+  }
   if (problem.b_columns && spec.kc > 0) return;
   const int64_t lines = spec.nr * layout.group() * bytes / kLine;
   const int64_t tiles = (problem.m + spec.mr - 1) / spec.mr;
   spec.ahead = lines > tiles ? 2 : 1;
+}
+
+/// Few rows times a matrix whose long rows each thread packs: of narrow panels the second cache
+/// holds what is packed, where it comes from and where the next one comes from.
+bool packs_long_rows(const GemmProblem& problem, const GemmSpec& spec, int lanes) {
+  constexpr int64_t kMostRows = 16;
+  constexpr int64_t kMostBytes = 256 << 10;
+  return spec.mode == GemmMode::kFma && !problem.b_constant && problem.b_columns &&
+         problem.m_known && problem.m > 4 && problem.m <= kMostRows && problem.n > lanes &&
+         2 * int64_t{lanes} * problem.k * graph::bits(problem.accumulator) / 8 > kMostBytes;
 }
 
 }  // namespace
@@ -257,6 +281,11 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
   // One or two rows: a wide panel is one long stream with enough sums in flight.
   if (problem.m <= 4 && target.vector_registers() == 32 && problem.n > 2 * lanes)
     ranked.insert(ranked.begin(), {0, {static_cast<int>(std::max<int64_t>(1, problem.m)), 4}});
+  if (packs_long_rows(problem, base, lanes) && target.vector_registers() == 32) {
+    const int64_t row_tiles = (problem.m + 7) / 8;
+    ranked.insert(ranked.begin(),
+                  {0, {static_cast<int>((problem.m + row_tiles - 1) / row_tiles), 1}});
+  }
   std::vector<GemmSpec> result;
   for (const auto& [cost, tile] : ranked) {
     GemmSpec spec = base;

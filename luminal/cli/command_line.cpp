@@ -13,6 +13,7 @@ namespace {
 constexpr const char* kExamples = R"(
 Examples:
   luminal run net.graph --dim seq=128 run a graph on random data
+  luminal inspect gpt-block           what rules make of a network
   luminal devices                     what this machine computes on
   luminal tuning list                 kernels that have been measured
   luminal tuning show softmax         what was tried for one of them
@@ -34,6 +35,7 @@ int run_command_line(std::vector<std::string> arguments, std::ostream& out, std:
   app.require_subcommand(1);
   app.footer(kExamples);
   add_run_command(app, out);
+  add_inspect_command(app, out);
   add_tuning_command(app, out);
   add_cache_command(app, out);
   add_devices_command(app, out);

@@ -17,6 +17,8 @@ void add_tuning_command(CLI::App& app, std::ostream& out);
 void add_cache_command(CLI::App& app, std::ostream& out);
 /// `luminal run FILE`: runs a graph or a plan.
 void add_run_command(CLI::App& app, std::ostream& out);
+/// `luminal inspect GRAPH`: what rules make of a graph.
+void add_inspect_command(CLI::App& app, std::ostream& out);
 /// `luminal devices`: what this machine computes on.
 void add_devices_command(CLI::App& app, std::ostream& out);
 

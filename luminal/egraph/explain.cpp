@@ -1,5 +1,7 @@
 #include "luminal/egraph/explain.h"
 
+#include <algorithm>
+
 #include "luminal/egraph/lower.h"
 
 namespace luminal::egraph {
@@ -17,22 +19,29 @@ std::string slot_name(const Query& query, uint32_t slot) {
   return name.empty() ? "?" + std::to_string(slot) : name;
 }
 
+std::string call_text(const Database& db, const Query& query, const TableAtom& atom);
+std::string call_text(const Database& db, const Query& query, const PrimitiveAtom& atom);
+
+/// A term of an atom in program text: what has no name there is the call that gives it.
 std::string term_name(const Database& db, const Query& query, const Term& term, SortId sort) {
-  return term.is_constant ? value_text(db, sort, term.word) : slot_name(query, term.word);
+  if (term.is_constant) return value_text(db, sort, term.word);
+  if (!query.names[term.word].empty()) return query.names[term.word];
+  for (const TableAtom& atom : query.atoms)
+    if (atom.terms.back() == term) return call_text(db, query, atom);
+  for (const PrimitiveAtom& atom : query.primitives)
+    if (atom.output == term) return call_text(db, query, atom);
+  return slot_name(query, term.word);
 }
 
-/// An atom in program text: tables first, then primitives.
-std::string atom_text(const Database& db, const Query& query, uint32_t number) {
-  if (number < query.atoms.size()) {
-    const TableAtom& atom = query.atoms[number];
-    const Function& function = db.functions[atom.function];
-    std::string call = "(" + function.name;
-    for (uint32_t c = 0; c + 1 < atom.terms.size(); ++c)
-      call += " " + term_name(db, query, atom.terms[c], function.column_sort(c));
-    const std::string out = term_name(db, query, atom.terms.back(), function.output);
-    return "(= " + out + " " + call + "))";
-  }
-  const PrimitiveAtom& atom = query.primitives[number - query.atoms.size()];
+std::string call_text(const Database& db, const Query& query, const TableAtom& atom) {
+  const Function& function = db.functions[atom.function];
+  std::string call = "(" + function.name;
+  for (uint32_t c = 0; c + 1 < atom.terms.size(); ++c)
+    call += " " + term_name(db, query, atom.terms[c], function.column_sort(c));
+  return call + ")";
+}
+
+std::string call_text(const Database& db, const Query& query, const PrimitiveAtom& atom) {
   std::string text = "(" + atom.primitive->name;
   for (size_t i = 0; i < atom.inputs.size(); ++i) {
     const auto& sorts = atom.primitive->signature.inputs;
@@ -40,6 +49,20 @@ std::string atom_text(const Database& db, const Query& query, uint32_t number) {
     text += " " + term_name(db, query, atom.inputs[i], sort);
   }
   return text + ")";
+}
+
+/// An atom in program text: tables first, then primitives.
+std::string atom_text(const Database& db, const Query& query, uint32_t number) {
+  if (number >= query.atoms.size())
+    return call_text(db, query, query.primitives[number - query.atoms.size()]);
+  const TableAtom& atom = query.atoms[number];
+  const Function& function = db.functions[atom.function];
+  const std::string call = call_text(db, query, atom);
+  const Term& out = atom.terms.back();
+  // Rows of relations, and what no variable holds, are said by the call alone.
+  const bool is_named = out.is_constant || !query.names[out.word].empty();
+  if (function.kind == FunctionKind::kRelation || !is_named) return call;
+  return "(= " + term_name(db, query, out, function.output) + " " + call + ")";
 }
 
 /// The sort of a slot, from a table column that holds it.
@@ -100,6 +123,51 @@ uint32_t row_of(const FoundTerm& found, FunctionId function, const Table& table)
   return table.find(keys.data());
 }
 
+/// The best attempt to match a rule with some slots given.
+Mismatch best_attempt(EGraph& egraph, const CompiledRule& rule,
+                      std::span<const std::pair<uint32_t, Value>> given,
+                      const std::string& called) {
+  Database& db = egraph.database();
+  const Query& query = rule.query;
+  Mismatch result;
+  uint32_t deepest = 0, failed = kNone;
+  std::vector<std::pair<uint32_t, Value>> bound;
+  Matcher matcher(db, *rule.plan, egraph.engine());
+  matcher.watch_failures([&](uint32_t depth, uint32_t atom) {
+    if (failed != kNone && depth <= deepest) return;
+    deepest = depth;
+    failed = atom;
+    bound = matcher.bound();
+  });
+  const std::vector<RowRange> ranges(query.atoms.size());
+  egraph.engine().set_read_only(true);
+  matcher.run(ranges, given, [&](std::span<const Value>) {
+    result.matches = true;
+    return false;
+  });
+  egraph.engine().set_read_only(false);
+  if (result.matches) {
+    result.text = fmt::format("rule {} matches {}", rule.name, called);
+    return result;
+  }
+  result.atoms_matched = deepest;
+  result.failed_atom = failed == kNone ? "" : atom_text(db, query, failed);
+  for (const auto& [slot, value] : bound)
+    if (!query.names[slot].empty())
+      result.bound.push_back({query.names[slot], slot_sort(db, query, slot), value});
+  result.text = fmt::format("rule {} does not match {}: after {} of {} conditions, {} fails",
+                            rule.name, called, deepest,
+                            query.atoms.size() + query.primitives.size(), result.failed_atom);
+  return result;
+}
+
+/// The match that wrote a row, kNone for the top level.
+uint32_t match_of(const Database& db, const NodeRef& node) {
+  const auto& tables = db.origins.by_function;
+  if (node.function >= tables.size() || node.row >= tables[node.function].size()) return kNone;
+  return tables[node.function][node.row];
+}
+
 }  // namespace
 
 std::string why(EGraph& egraph, const Expr& expr) {
@@ -110,9 +178,7 @@ std::string why(EGraph& egraph, const Expr& expr) {
   if (expr.kind != Expr::Kind::kCall || id == kNone)
     throw run_error(expr.span, "why needs a call of a table, got {}", to_text(expr));
   const uint32_t row = row_of(find_term(egraph, expr), id, db.functions[id].table);
-  uint32_t match = kNone;
-  if (id < db.origins.by_function.size() && row < db.origins.by_function[id].size())
-    match = db.origins.by_function[id][row];
+  const uint32_t match = match_of(db, {id, row});
   if (match == kNone) return to_text(expr) + " was written by the top level";
   const auto& [rule_id, values] = db.origins.matches[match];
   const CompiledRule& rule = *db.rules[rule_id].rule;
@@ -144,31 +210,22 @@ Mismatch why_not(EGraph& egraph, const std::string& ruleset, const std::string& 
                       db.sorts.name(sort), to_text(term), db.sorts.name(asked.sort));
     given.push_back({query.root.word, asked.value(asked.query.root)});
   }
-  Mismatch result;
-  uint32_t deepest = 0, failed = kNone;
-  Matcher matcher(db, *rule.plan, egraph.engine());
-  matcher.watch_failures([&](uint32_t depth, uint32_t atom) {
-    if (failed != kNone && depth <= deepest) return;
-    deepest = depth;
-    failed = atom;
-  });
-  const std::vector<RowRange> ranges(query.atoms.size());
-  egraph.engine().set_read_only(true);
-  matcher.run(ranges, given, [&](std::span<const Value>) {
-    result.matches = true;
-    return false;
-  });
-  egraph.engine().set_read_only(false);
-  if (result.matches) {
-    result.text = fmt::format("rule {} matches {}", rule_name, to_text(term));
-    return result;
-  }
-  result.atoms_matched = deepest;
-  result.failed_atom = failed == kNone ? "" : atom_text(db, query, failed);
-  result.text = fmt::format("rule {} does not match {}: after {} of {} conditions, {} fails",
-                            rule_name, to_text(term), deepest,
-                            query.atoms.size() + query.primitives.size(), result.failed_atom);
-  return result;
+  return best_attempt(egraph, rule, given, to_text(term));
+}
+
+Mismatch why_not(EGraph& egraph, const CompiledRule& rule, const std::string& variable, Value value,
+                 const std::string& called) {
+  const auto& names = rule.query.names;
+  const auto slot = std::find(names.begin(), names.end(), variable);
+  if (slot == names.end())
+    throw run_error({}, "rule {} has no variable {} in its conditions", rule.name, variable);
+  const std::pair<uint32_t, Value> given(static_cast<uint32_t>(slot - names.begin()), value);
+  return best_attempt(egraph, rule, {&given, 1}, called);
+}
+
+const CompiledRule* writer_of(const Database& db, const NodeRef& node) {
+  const uint32_t match = match_of(db, node);
+  return match == kNone ? nullptr : db.rules[db.origins.matches[match].first].rule.get();
 }
 
 }  // namespace luminal::egraph

@@ -64,6 +64,12 @@ class Matcher {
            const OnMatch& on_match);
 
   void watch_failures(OnFailure on_failure) { on_failure_ = std::move(on_failure); }
+  /// The slots that are bound right now, in the order of binding: for who watches.
+  std::vector<std::pair<uint32_t, Value>> bound() const {
+    std::vector<std::pair<uint32_t, Value>> result;
+    for (const uint32_t slot : bound_) result.emplace_back(slot, slots_[slot]);
+    return result;
+  }
   /// Makes searches of a cyclic query give up after `rows` rows since construction, and some more
   /// per match.
   void set_allowance(uint64_t rows) { meter_.set_allowance(rows); }

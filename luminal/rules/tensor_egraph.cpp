@@ -54,7 +54,8 @@ egraph::Schedule schedule(const RuleOptions& options) {
 
 }  // namespace
 
-TensorEGraph::TensorEGraph() : host_(egraph_), bulk_(egraph_) {
+TensorEGraph::TensorEGraph(bool record_origins)
+    : egraph_({.record_origins = record_origins}), host_(egraph_), bulk_(egraph_) {
   for (const char* file : kRuleFiles) egraph_.run_program(rule_file(file), file);
   for (const char* name : kConstructors) tensor_ops_.push_back(callable(name));
   see_ = callable("See");
@@ -75,8 +76,9 @@ void TensorEGraph::add(const kernel::GraphProgram& program,
     classes_.push_back(add_node(node, id));
     dtypes_.push_back(node.dtype());
   }
-  for (size_t k = 0; k < names.size(); ++k)
-    if (says_more_than_its_ops(program, program.named_regions()[k])) add_name(names[k]);
+  // Marks of repeats are definitions without a region.
+  for (const kernel::NamedRegion& region : program.named_regions())
+    if (says_more_than_its_ops(program, region)) add_name(names[region.definition]);
   bulk_.commit();
 }
 

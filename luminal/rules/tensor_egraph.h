@@ -45,7 +45,8 @@ inline constexpr size_t kTensorOps = static_cast<size_t>(TensorOp::kName) + 1;
 /// An e-graph over the tensor rules.
 class TensorEGraph {
  public:
-  TensorEGraph();
+  /// `record_origins` remembers which rule wrote each node, for egraph/explain.h.
+  explicit TensorEGraph(bool record_origins = false);
 
   /// Adds the nodes of a program, whose operands come before their users, and the graph's named
   /// definitions.
@@ -63,6 +64,8 @@ class TensorEGraph {
   std::map<std::string, uint64_t> matches() const;
 
   TensorHost& host() { return host_; }
+  /// The engine's e-graph, for those who look at all of it.
+  egraph::EGraph& engine() { return egraph_; }
   /// Calls visit(row) for every node of a kind; the last word of a row is its class.
   template <typename Visit>
   void for_each(TensorOp op, Visit visit) const {

@@ -1,0 +1,179 @@
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "luminal/cli/cases.h"
+#include "luminal/cli/commands.h"
+#include "luminal/cli/inspection.h"
+#include "luminal/egraph/program_error.h"
+#include "luminal/support/error.h"
+#include "luminal/support/file.h"
+
+namespace luminal::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// What the options say.
+struct InspectArguments {
+  std::string graph;
+  bool list = false, classes = false, rules = false, coverage = false, exact = false;
+  bool json = false, times = false;
+  std::string op, which, missing, at, within, rule, more_rules, dump;
+};
+
+void list_cases(bool json, std::ostream& out) {
+  ordered_json rows = ordered_json::array();
+  for (const Case& each : cases()) {
+    if (json)
+      rows.push_back({{"case", each.name}, {"what", each.what}});
+    else
+      fmt::print(out, "{:<14}{}\n", each.name, each.what);
+  }
+  if (json) out << rows.dump(2) << '\n';
+}
+
+/// Prints JSON or text, whichever is wanted.
+template <typename Json, typename Text>
+void give(const InspectArguments& arguments, std::ostream& out, Json json, Text text) {
+  if (arguments.json)
+    out << json().dump(2) << '\n';
+  else
+    text();
+}
+
+void trace(InspectedGraph& graph, const InspectArguments& arguments, std::ostream& out) {
+  if (arguments.at.empty() && arguments.within.empty())
+    throw UserError("inspect", "say where {} is missing: --at CLASS, or --within OP for the first",
+                    arguments.missing);
+  const FactTrace found = arguments.at.empty()
+                              ? trace_first_missing(graph, arguments.missing, arguments.within)
+                              : trace_fact(graph, arguments.missing, graph.find(arguments.at));
+  give(
+      arguments, out, [&] { return trace_json(found); }, [&] { print_trace(found, out); });
+}
+
+void ask_rule(InspectedGraph& graph, const InspectArguments& arguments, std::ostream& out) {
+  if (arguments.at.empty())
+    throw UserError("inspect", "say what rule {} is asked about: --at CLASS", arguments.rule);
+  const TracedRule rule = trace_rule(graph, arguments.rule, graph.find(arguments.at));
+  give(
+      arguments, out, [&] { return traced_rule_json(rule); },
+      [&] {
+        fmt::print(out, "{}\n", arguments.at);
+        print_traced_rule(rule, out);
+      });
+}
+
+void list_classes(InspectedGraph& graph, const InspectArguments& arguments, std::ostream& out) {
+  const std::vector<egraph::Value> classes = classes_with(graph, arguments.op);
+  const auto json = [&] {
+    ordered_json rows = ordered_json::array();
+    for (const egraph::Value place : classes) rows.push_back(class_json(graph, place));
+    return rows;
+  };
+  give(arguments, out, json, [&] {
+    print_classes(graph, classes, out);
+    fmt::print(out, "{} classes\n", classes.size());
+  });
+}
+
+void dump(InspectedGraph& graph, const std::string& file, std::ostream& out) {
+  const std::string program = egraph::to_program(graph.database());
+  if (file == "-") {
+    out << program;
+    return;
+  }
+  support::write_file_atomic(file, program);
+  fmt::print(out, "{} bytes of egglog written to {}\n", program.size(), file);
+}
+
+rules::RuleOptions rule_options(const InspectArguments& arguments) {
+  rules::RuleOptions options{.reassociate = !arguments.exact};
+  if (!arguments.more_rules.empty()) {
+    options.more_rules = support::read_file(arguments.more_rules);
+    options.budget.seconds = 10;  // a wrong rule may find ever more
+  }
+  return options;
+}
+
+void inspect(const InspectArguments& arguments, std::ostream& out) {
+  if (arguments.list) return list_cases(arguments.json, out);
+  if (arguments.graph.empty())
+    throw UserError("inspect", "name a graph file or a case; --list lists the cases");
+  const InspectionParts parts{arguments.graph, arguments.times, arguments.rules};
+  InspectedGraph graph(graph_of("inspect", arguments.graph), rule_options(arguments));
+  if (!arguments.dump.empty()) return dump(graph, arguments.dump, out);
+  if (!arguments.missing.empty()) return trace(graph, arguments, out);
+  if (!arguments.rule.empty()) return ask_rule(graph, arguments, out);
+  if (!arguments.which.empty()) {
+    const egraph::Value place = graph.find(arguments.which);
+    return give(
+        arguments, out, [&] { return class_json(graph, place); },
+        [&] { print_class(graph, place, out); });
+  }
+  if (arguments.classes || !arguments.op.empty()) return list_classes(graph, arguments, out);
+  if (arguments.rules)
+    return give(
+        arguments, out, [&] { return rules_json(graph, parts); },
+        [&] { print_rules(graph, parts, out); });
+  if (arguments.coverage)
+    return give(
+        arguments, out, [&] { return coverage_json(graph.simplified()); },
+        [&] { print_coverage(graph.simplified(), out); });
+  give(
+      arguments, out, [&] { return summary_json(graph, parts); },
+      [&] { print_summary(graph, parts, out); });
+}
+
+/// Errors in rules of the user's own are the user's.
+void inspect_or_explain(const InspectArguments& arguments, std::ostream& out) {
+  try {
+    inspect(arguments, out);
+  } catch (const egraph::ProgramError& error) {
+    throw UserError("inspect", "{}: {}", arguments.more_rules, error.what());
+  }
+}
+
+void add_options(CLI::App& command, InspectArguments& arguments) {
+  command.add_option("GRAPH", arguments.graph, "A graph file, a saved plan, or a built-in case");
+  command.add_flag("--list", arguments.list, "List the built-in cases");
+  command.add_flag("--classes", arguments.classes, "Every class of equal tensors with its nodes");
+  command.add_option("--op", arguments.op, "Only classes that have a node of this op");
+  command.add_option("--class", arguments.which, "One class: %7, c123 or a name");
+  command.add_flag("--rules", arguments.rules, "Every rule, also those that never matched");
+  command.add_flag("--coverage", arguments.coverage, "Which op has code on which device");
+  command.add_option("--missing", arguments.missing,
+                     "Why a class lacks a fact such as Contract or Times");
+  command.add_option("--rule", arguments.rule, "Why one rule does not match a class");
+  command.add_option("--at", arguments.at, "The class that --missing and --rule ask about");
+  command.add_option("--within", arguments.within,
+                     "With --missing: the first class that has a node of this op and lacks it");
+  command.add_option("--more-rules", arguments.more_rules, "A file with rules of your own");
+  command.add_flag("--exact", arguments.exact, "Without rules that round elsewhere");
+  command.add_option("--dump", arguments.dump, "Write the e-graph as egglog text (- prints it)");
+  command.add_flag("--times", arguments.times, "Also what rules took, in microseconds");
+  command.add_flag("--json", arguments.json, "As JSON");
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, std::ostream& out) {
+  auto arguments = std::make_shared<InspectArguments>();
+  CLI::App* command = app.add_subcommand("inspect", "What rules make of a graph, and why not more");
+  add_options(*command, *arguments);
+  command->footer(R"(
+Examples:
+  luminal inspect gpt-block                        a summary: ops, rules, coverage
+  luminal inspect net.graph --class y              everything equal to an output
+  luminal inspect mlp --op contract                the classes that are products
+  luminal inspect mlp --missing Contract --at %4   the rules that would write it, and what fails
+  luminal inspect mlp --more-rules my.egg --rule my-rule --at y
+  luminal inspect mlp --dump mlp.egg               the e-graph as egglog text)");
+  command->callback([=, &out] { inspect_or_explain(*arguments, out); });
+}
+
+}  // namespace luminal::cli

@@ -1,0 +1,70 @@
+#include "commands.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "line_diff.h"
+#include "luminal/cli/command_line.h"
+#include "luminal/support/file.h"
+
+namespace luminal::commands {
+
+namespace fs = std::filesystem;
+
+Said say(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int code = cli::run_command_line(arguments, out, err);
+  return {code, out.str(), err.str()};
+}
+
+std::vector<std::string> words(const std::string& line) {
+  std::vector<std::string> result;
+  std::string word;
+  bool quoted = false, started = false;
+  for (const char c : line + " ") {
+    if (c == '\'') {
+      quoted = !quoted;
+      started = true;
+    } else if (c != ' ' || quoted) {
+      word += c;
+      started = true;
+    } else if (started) {
+      result.push_back(std::move(word));
+      word.clear();
+      started = false;
+    }
+  }
+  return result;
+}
+
+testing::AssertionResult has(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
+}
+
+void expect_golden(const std::string& file, const std::string& actual) {
+  const fs::path path = fs::path(LUMINAL_SUITE_DIR) / file;
+  if (std::getenv("GOLDEN_WRITE") != nullptr)  // NOLINT(concurrency-mt-unsafe)
+    return support::write_file_atomic(path.string(), actual);
+  const std::string kept = fs::exists(path) ? support::read_file(path.string()) : "";
+  EXPECT_TRUE(actual == kept)
+      << file << " has changed (- kept, + now):\n"
+      << golden::line_diff(kept, actual)
+      << "if it is meant to: GOLDEN_WRITE=1 build/release/bin/commands_suite";
+}
+
+Folder::Folder()
+    : path_(testing::TempDir() + "/luminal_commands_" + std::to_string(::getpid()) + "_" +
+            testing::UnitTest::GetInstance()->current_test_info()->name()) {
+  fs::remove_all(path_);
+  fs::create_directories(path_);
+}
+
+Folder::~Folder() {
+  fs::permissions(path_, fs::perms::owner_all, fs::perm_options::add);
+  fs::remove_all(path_);
+}
+
+}  // namespace luminal::commands

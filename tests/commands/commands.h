@@ -1,0 +1,45 @@
+// Runs the `luminal` command inside the test, as a shell would, and keeps what it said.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace luminal::commands {
+
+/// What a command line gave.
+struct Said {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// Runs a command line without the program's name.
+Said say(const std::vector<std::string>& arguments);
+
+/// Words of a line: split at blanks, but not within single quotes.
+std::vector<std::string> words(const std::string& line);
+
+/// Whether a text has a part; says the text if not.
+testing::AssertionResult has(const std::string& text, const std::string& part);
+
+/// Compares a text with a file of this suite, or writes it if GOLDEN_WRITE is set.
+void expect_golden(const std::string& file, const std::string& actual);
+
+/// A folder of the test's own, gone when the test ends.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace luminal::commands

@@ -20,6 +20,7 @@ struct Way {
   bool must_match = true;  ///< a kernel that is no contraction fails the test
   bool windows = false;    ///< as a convolution
   bool squares = false;    ///< as one of 3x3 windows by fewer products
+  bool by_cost = false;    ///< the convolution chooses for itself
   int threads = 2;
   int64_t streaming_bytes = CpuKernelOptions{}.streaming_bytes;
   bool* streamed = nullptr;     ///< set if few rows were streamed
@@ -47,7 +48,7 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     if (way.constants) options.constants = inputs_of(sample.graph);
     std::optional<CpuKernel> code =
         way.windows ? convolution_kernel(arena, kernel, way.target, options,
-                                         {.always = true, .squares = way.squares})
+                                         {.always = !way.by_cost, .squares = way.squares})
                     : contraction_kernel(arena, kernel, way.target, options, way.more);
     if (way.must_match) {
       ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);

@@ -95,6 +95,24 @@ TEST(WinogradKernel, APixelIsMadeOfItsOwnWindow) {
   }
 }
 
+TEST(WinogradKernel, AFilterThatChangesIsTransformedWhereItIsUsedOften) {
+  if (!host_target().has_fma()) GTEST_SKIP() << "no fma";
+  const auto squares = [](const Sizes& sizes, bool constants) {
+    int found = 0;
+    Graph g;
+    const Way way{.constants = constants,
+                  .must_match = false,
+                  .windows = true,
+                  .by_cost = true,
+                  .with_squares = &found};
+    check(sample_of({convolution(g, sizes)}), way, {1e-4, 1e-4});
+    return found;
+  };
+  EXPECT_EQ(squares({1, 24, 40, 40, 48, 1, 1, 1, 1}, false), 1);
+  EXPECT_EQ(squares({1, 64, 64, 4, 4, 1, 1, 1, 1}, false), 0);
+  EXPECT_EQ(squares({4, 32, 64, 14, 14, 1, 1, 1, 1}, true), 1);
+}
+
 TEST(WinogradKernel, OtherWindowsTypesAndGroupsGoAnotherWay) {
   const auto count = [](const Tensor& y) { return check_squares(sample_of({y}), {5e-2, 1e-2}); };
   Graph g;

@@ -28,6 +28,8 @@ constexpr int64_t kFirstPlaceAxis = 900;
 /// the filter that are read meanwhile.
 constexpr int64_t kTransformCost = 60;
 constexpr int64_t kFilterBytes = 16;
+/// What one window of a filter takes, which is turned around and transformed.
+constexpr double kTransformFilterCost = 40;
 /// Transformed windows of one item: they stay in the second cache.
 constexpr int64_t kMostSquareBytes = int64_t{640} << 10;
 constexpr int64_t kMostSquares = 256;
@@ -51,8 +53,8 @@ class WinogradBuilder {
     choose_tile();
     const double cost = choose_blocks();
     if (options_.schedule) read_schedule(*options_.schedule);
-    if (!always && (!is_constant(arena_, product().a.value, options_) || cost > all_products()))
-      return std::nullopt;
+    const bool ahead = is_constant(arena_, product().a.value, options_);
+    if (!always && cost + (ahead ? 0 : filter_cost()) > all_products()) return std::nullopt;
     store_filter();
     add_launch();
     return std::move(list_.kernel());
@@ -158,6 +160,12 @@ class WinogradBuilder {
            (code_->lanes * std::max(1, options_.threads));
   }
 
+  /// What a filter takes that is transformed in every run.
+  double filter_cost() const {
+    return static_cast<double>(code_->channel_count() * code_->filter_rows()) *
+           kTransformFilterCost / std::max(1, options_.threads);
+  }
+
   /// The time of the longest thread, in the same unit.
   double cost(int64_t all_rows) const {
     const int64_t items = ceil_ratio(all_rows, code_->rows) * code_->parts;
@@ -214,8 +222,20 @@ class WinogradBuilder {
     return arena_.where({equal(place, 0)}, g[0], arena_.where({equal(place, 3)}, g[2], middle));
   }
 
-  /// The filter at all places, by a launch that need not run again.
+  /// The filter with its channels as neighbours, as they are at all places.
+  BodyId turned_filter() {
+    std::vector<Expr> axes = {plan().y.window, plan().x.window, plan().base.m.flat};
+    axes.insert(axes.end(), code_->channels.begin(), code_->channels.end());
+    graph::Shape shape;
+    for (const Expr& axis : axes) shape.push_back(axis.axis_extent());
+    const NodeId tensor = private_tensor(arena_, {DType::kF32, shape});
+    list_.add_stored(axes, product().a.value, tensor, axes);
+    return arena_.load(tensor, axes);
+  }
+
+  /// The filter at all places, by launches that need not run again for the same filter.
   void store_filter() {
+    const BodyId filter = turned_filter();
     const Expr down = Expr::axis(kFirstPlaceAxis, kSquareSide);
     const Expr across = Expr::axis(kFirstPlaceAxis + 1, kSquareSide);
     std::array<BodyId, kWindow> sides;
@@ -223,7 +243,7 @@ class WinogradBuilder {
       std::array<BodyId, kWindow> side;
       for (int64_t s = 0; s < kWindow; ++s) {
         const symbolic::Binding steps[] = {{plan().y.window, r}, {plan().x.window, s}};
-        side[static_cast<size_t>(s)] = arena_.substitute(product().a.value, steps);
+        side[static_cast<size_t>(s)] = arena_.substitute(filter, steps);
       }
       sides[static_cast<size_t>(r)] = at_place(across, side);
     }

@@ -1,5 +1,6 @@
 // Convolutions with 3x3 windows as launches of the minimal algorithm (winograd_emitter.h): the
-// filter is transformed ahead, everything else is one launch that reads the image where it lies.
+// filter is transformed first, once if it never changes, and everything else is one launch that
+// reads the image where it lies.
 #pragma once
 
 #include <optional>

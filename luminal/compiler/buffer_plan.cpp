@@ -21,13 +21,15 @@ std::vector<BodyId> bodies(const kernel::Arena& arena, const kernel::Kernel& ker
 /// Calls visit(buffer, is_written) for every buffer of a step.
 template <typename Visit>
 void for_each_buffer(const PlanStep& step, const std::vector<PlanKernel>& kernels, Visit visit) {
-  if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
-    const runtime::Artifact& artifact = kernels[launch->kernel].artifact;
-    const auto entry = std::find_if(
-        artifact.entries.begin(), artifact.entries.end(),
-        [&](const runtime::EntryInfo& each) { return each.name == kernels[launch->kernel].entry; });
-    for (size_t k = 0; k < launch->buffers.size(); ++k)
-      visit(launch->buffers[k], entry->buffers[k] != runtime::BufferUse::kRead);
+  if (const auto* whole = std::get_if<LaunchStep>(&step.action)) {
+    plan::for_each_launch(*whole, [&](const LaunchStep& launch) {
+      const PlanKernel& kernel = kernels[launch.kernel];
+      const auto entry =
+          std::find_if(kernel.artifact.entries.begin(), kernel.artifact.entries.end(),
+                       [&](const runtime::EntryInfo& each) { return each.name == kernel.entry; });
+      for (size_t k = 0; k < launch.buffers.size(); ++k)
+        visit(launch.buffers[k], entry->buffers[k] != runtime::BufferUse::kRead);
+    });
   } else if (const auto* host = std::get_if<HostStep>(&step.action)) {
     for (const size_t buffer : host->operands) visit(buffer, false);
     visit(host->result, true);
@@ -68,20 +70,6 @@ bool may_overwrite(const kernel::Arena& arena, const kernel::Kernel& kernel, Nod
       return false;
   }
   return true;
-}
-
-Expr work_of(const kernel::Arena& arena, const kernel::Kernel& kernel) {
-  Expr points = static_cast<int64_t>(kernel.roots.size());
-  for (const Expr& axis : kernel.axes) points = points * axis.axis_extent();
-  Expr total = points;
-  for (const BodyId id : bodies(arena, kernel)) {
-    const BodyNode& node = arena[id];
-    if (node.kind != BodyKind::kReduce) continue;
-    Expr work = 1;
-    for (const Expr& axis : arena[node.children[0]].free) work = work * axis.axis_extent();
-    total = total + work;
-  }
-  return total;
 }
 
 size_t BufferPlanner::add(PlanBuffer buffer) {

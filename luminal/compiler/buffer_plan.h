@@ -20,9 +20,6 @@ bool reads(const kernel::Arena& arena, const kernel::Kernel& kernel, NodeId tens
 /// tensor only at the point it writes.
 bool may_overwrite(const kernel::Arena& arena, const kernel::Kernel& kernel, NodeId tensor);
 
-/// How many values a kernel computes, over all loops: a measure of its time.
-Expr work_of(const kernel::Arena& arena, const kernel::Kernel& kernel);
-
 /// Collects the buffers of a plan and gives each its place once the steps are known.
 class BufferPlanner {
  public:

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/scan_kernel.h"
 #include "luminal/compiler/buffer_plan.h"
+#include "luminal/compiler/joint_steps.h"
 #include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/labels.h"
@@ -42,7 +44,6 @@ ProgramSearch search_options(const graph::Graph& graph, const Options& options,
       if (const auto scan = codegen::scan_cost(arena, kernel, machine, estimate)) return scan;
       return codegen::attention_cost(arena, kernel, machine, estimate);
     };
-  result.cut.group_launches = false;  // a launch on the CPU is a call
   if (!options.outline) result.outline.reset();
   result.weights = options.weights;
   // Joined matrices pay if they are kept.
@@ -230,7 +231,7 @@ class PlanBuilder {
   }
 
   void add_steps(const WorkUnit& unit) {
-    if (unit.kind == WorkUnit::Kind::kKernel) return add_launches(unit.kernel);
+    if (unit.kind == WorkUnit::Kind::kKernel) return add_kernels(unit.kernels);
     if (unit.kind == WorkUnit::Kind::kCheck) return add_check(unit);
     const Node& node = program_.node(unit.node);
     PlanStep step = step_of(unit.node, std::string(graph::name(node.op)));
@@ -249,14 +250,37 @@ class PlanBuilder {
     plan_.steps.push_back(std::move(step));
   }
 
-  void add_launches(size_t number) {
+  /// Kernels that share a launch, where each of them is one launch; checked ones run one by one.
+  void add_kernels(const std::vector<size_t>& numbers) {
+    for (const size_t number : numbers)
+      if (cut_.kernels[number].estimate.in_place_of) update_in_place(cut_.kernels[number]);
+    std::vector<PlanStep> together;
+    for (const size_t number : numbers) {
+      std::vector<PlanStep> steps = launches_of(number);
+      if (steps.size() == 1 && !options_.check_steps) {
+        together.push_back(std::move(steps[0]));
+        continue;
+      }
+      for (PlanStep& step : steps) plan_.steps.push_back(std::move(step));
+    }
+    if (numbers.size() == 1 && kernels_.code(uses_[numbers[0]]).launches.size() == 1 &&
+        kernels_.code(uses_[numbers[0]]).temporaries.empty())
+      offer_in_place(cut_.kernels[numbers[0]]);
+    if (!together.empty()) plan_.steps.push_back(side_by_side(std::move(together), plan_));
+  }
+
+  /// The launches of a kernel that run every time; others are added to what is prepared.
+  std::vector<PlanStep> launches_of(size_t number) {
     const PlannedKernel& planned = cut_.kernels[number];
     const KernelUse& use = uses_[number];
     const codegen::CpuKernel& code = kernels_.code(use);
-    if (planned.estimate.in_place_of) update_in_place(planned);
+    std::vector<PlanStep> steps;
+    std::vector<LaunchStep> first;
+    const std::vector<bool> small =
+        is_kept(planned) ? std::vector<bool>(code.launches.size(), false) : small_launches(code);
     std::vector<size_t> temporaries;
     for (size_t k = 0; k < code.temporaries.size(); ++k)
-      temporaries.push_back(add_temporary(use, code, k, labels_[number], is_kept(planned)));
+      temporaries.push_back(add_temporary(use, code, k, labels_[number], small, is_kept(planned)));
     std::optional<size_t> definition;
     if (options_.check_steps && !is_kept(planned)) definition = add_definition(planned);
     for (size_t k = 0; k < code.launches.size(); ++k) {
@@ -275,13 +299,25 @@ class PlanBuilder {
       action.chunk = launch.chunk;
       action.threads = launch.threads;
       action.work = work_of(arena_, original(planned).estimate.kernel);
+      if (small[k]) {
+        first.push_back(std::move(action));
+        continue;
+      }
+      if (k + 1 == code.launches.size()) action.first = std::exchange(first, {});
       step.action = std::move(action);
       step.schedule = code.schedule.to_string();
       step.text = kernels_.text(use);
       step.estimated_us = planned.estimate.microseconds;
-      (launch.prepare || is_kept(planned) ? plan_.prepare : plan_.steps).push_back(std::move(step));
+      (launch.prepare || is_kept(planned) ? plan_.prepare : steps).push_back(std::move(step));
     }
-    if (code.launches.size() == 1 && temporaries.empty()) offer_in_place(planned);
+    return steps;
+  }
+
+  static bool writes(const codegen::CpuLaunch& launch, const codegen::LaunchBuffer& buffer) {
+    for (size_t k = 0; k < launch.buffers.size(); ++k)
+      if (launch.buffers[k] == buffer)
+        return launch.source.entries.front().buffers[k] != runtime::BufferUse::kRead;
+    return false;
   }
 
   /// Keeps what the kernel should compute.
@@ -301,16 +337,17 @@ class PlanBuilder {
   }
 
   size_t add_temporary(const KernelUse& use, const codegen::CpuKernel& code, size_t k,
-                       const std::string& label, bool kept) {
+                       const std::string& label, const std::vector<bool>& small, bool kept) {
     PlanBuffer buffer;
     buffer.name = fmt::format("{}, temporary {}", label, k);
     buffer.bytes = use.renamed(code.temporaries[k]);
     buffer.type = {graph::DType::kU8, {buffer.bytes}};
-    for (const codegen::CpuLaunch& launch : code.launches)
-      for (const codegen::LaunchBuffer& each : launch.buffers)
-        if (launch.prepare && each.kind == codegen::LaunchBuffer::Kind::kTemporary &&
-            each.temporary == k)
-          buffer.place = Place::kPrepared;
+    for (size_t i = 0; i < code.launches.size(); ++i)
+      for (const codegen::LaunchBuffer& each : code.launches[i].buffers) {
+        if (each.kind != codegen::LaunchBuffer::Kind::kTemporary || each.temporary != k) continue;
+        if (code.launches[i].prepare) buffer.place = Place::kPrepared;
+        if (small[i] && writes(code.launches[i], each)) buffer.place = Place::kThread;
+      }
     if (kept) buffer.place = Place::kPrepared;
     return buffers_.add(std::move(buffer));
   }

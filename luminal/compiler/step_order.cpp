@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "luminal/support/check.h"
@@ -14,34 +15,44 @@ using graph::NodeId;
 
 class Orderer {
  public:
-  Orderer(const kernel::Program& program, const kernel::CutPlan& cut) : program_(program) {
+  /// `launches`: kernels that are one unit.
+  Orderer(const kernel::Program& program, const kernel::CutPlan& cut,
+          std::span<const std::vector<size_t>> launches)
+      : program_(program) {
     const std::vector<NodeId> order = *kernel::topological_order(program);
     for (size_t k = 0; k < order.size(); ++k) position_[order[k]] = k;
-    for (size_t k = 0; k < cut.kernels.size(); ++k)
-      add({WorkUnit::Kind::kKernel, k, cut.kernels[k].nodes.back(), cut.kernels[k].nodes,
-           cut.kernels[k].reads});
+    for (const std::vector<size_t>& launch : launches) {
+      WorkUnit unit{WorkUnit::Kind::kKernel, launch, cut.kernels[launch[0]].nodes.back(), {}, {}};
+      for (const size_t k : launch) {
+        const kernel::PlannedKernel& kernel = cut.kernels[k];
+        unit.writes.insert(unit.writes.end(), kernel.nodes.begin(), kernel.nodes.end());
+        unit.reads.insert(unit.reads.end(), kernel.reads.begin(), kernel.reads.end());
+      }
+      add(std::move(unit));
+    }
     for (const NodeId id : order) {
       const Node& node = program.node(id);
       // Graph breaks are kernels that nothing is fused across.
       if (!kernel::is_opaque(node) || kernel::is_source(node) || node.op == graph::Op::kGraphBreak)
         continue;
-      WorkUnit unit{WorkUnit::Kind::kHost, 0, id, {id}, {}};
+      WorkUnit unit{WorkUnit::Kind::kHost, {}, id, {id}, {}};
       for (const graph::Edge& edge : node.operands) unit.reads.push_back(edge.node);
       add(std::move(unit));
     }
   }
 
   void add_check(const PlacedCheck& check) {
-    add({WorkUnit::Kind::kCheck, 0, check.gather, {}, {check.index}});
+    add({WorkUnit::Kind::kCheck, {}, check.gather, {}, {check.index}});
   }
 
-  std::vector<WorkUnit> run(const kernel::CutPlan& cut) {
+  /// Nothing if units wait for each other.
+  std::optional<std::vector<WorkUnit>> run(const kernel::CutPlan& cut) {
     find_edges();
-    for (size_t k = 0; k < units_.size(); ++k) {
-      if (units_[k].kind != WorkUnit::Kind::kKernel) continue;
-      const auto& updated = cut.kernels[units_[k].kernel].estimate.in_place_of;
-      if (updated && !kernel::is_source(program_.node(*updated))) readers_first(*updated, k);
-    }
+    for (size_t k = 0; k < units_.size(); ++k)
+      for (const size_t kernel : units_[k].kernels) {
+        const auto& updated = cut.kernels[kernel].estimate.in_place_of;
+        if (updated && !kernel::is_source(program_.node(*updated))) readers_first(*updated, k);
+      }
     return sorted();
   }
 
@@ -103,7 +114,7 @@ class Orderer {
     return false;
   }
 
-  std::vector<WorkUnit> sorted() {
+  std::optional<std::vector<WorkUnit>> sorted() {
     std::vector<size_t> waits(units_.size(), 0);
     for (const std::set<size_t>& next : after_)
       for (const size_t unit : next) ++waits[unit];
@@ -118,7 +129,7 @@ class Orderer {
       for (const size_t next : after_[unit])
         if (--waits[next] == 0) ready.insert({keys_[next], next});
     }
-    LUMINAL_CHECK(result.size() == units_.size(), "steps wait for each other");
+    if (result.size() != units_.size()) return std::nullopt;
     return result;
   }
 
@@ -134,9 +145,17 @@ class Orderer {
 
 std::vector<WorkUnit> ordered_units(const kernel::Program& program, const kernel::CutPlan& cut,
                                     std::span<const PlacedCheck> checks) {
-  Orderer orderer(program, cut);
-  for (const PlacedCheck& check : checks) orderer.add_check(check);
-  return orderer.run(cut);
+  const auto order = [&](std::span<const std::vector<size_t>> launches) {
+    Orderer orderer(program, cut, launches);
+    for (const PlacedCheck& check : checks) orderer.add_check(check);
+    return orderer.run(cut);
+  };
+  if (auto together = order(cut.launches)) return *together;
+  std::vector<std::vector<size_t>> apart;
+  for (size_t k = 0; k < cut.kernels.size(); ++k) apart.push_back({k});
+  auto result = order(apart);
+  LUMINAL_CHECK(result.has_value(), "steps wait for each other");
+  return *result;
 }
 
 }  // namespace luminal::compiler

@@ -11,12 +11,12 @@
 
 namespace luminal::compiler {
 
-/// Something that runs: a kernel of the cut (by position), or a node (a host node, or the gather
-/// of the graph whose positions are checked).
+/// Something that runs: kernels of the cut that share a launch (by position), or a node (a host
+/// node, or the gather of the graph whose positions are checked).
 struct WorkUnit {
   enum class Kind : uint8_t { kKernel, kHost, kCheck };
   Kind kind = Kind::kKernel;
-  size_t kernel = 0;
+  std::vector<size_t> kernels = {};
   graph::NodeId node = {};
   std::vector<graph::NodeId> writes;
   std::vector<graph::NodeId> reads;
@@ -28,7 +28,8 @@ struct PlacedCheck {
   graph::NodeId index;
 };
 
-/// All units of a plan in an order in which they can run.
+/// All units of a plan in an order in which they can run. Kernels of one of the cut's launches are
+/// one unit, unless units would wait for each other then.
 std::vector<WorkUnit> ordered_units(const kernel::Program& program, const kernel::CutPlan& cut,
                                     std::span<const PlacedCheck> checks);
 

@@ -275,4 +275,20 @@ std::vector<BodyId> Arena::reachable(std::span<const BodyId> roots) const {
   return order;
 }
 
+Expr work_of(const Arena& arena, const Kernel& kernel) {
+  Expr points = static_cast<int64_t>(kernel.roots.size());
+  for (const Expr& axis : kernel.axes) points = points * axis.axis_extent();
+  Expr total = points;
+  std::vector<BodyId> roots;
+  for (const Root& root : kernel.roots) roots.push_back(root.value);
+  for (const BodyId id : arena.reachable(roots)) {
+    const BodyNode& node = arena[id];
+    if (node.kind != BodyKind::kReduce) continue;
+    Expr work = 1;
+    for (const Expr& axis : arena[node.children[0]].free) work = work * axis.axis_extent();
+    total = total + work;
+  }
+  return total;
+}
+
 }  // namespace luminal::kernel

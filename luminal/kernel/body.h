@@ -136,6 +136,9 @@ struct Kernel {
   std::vector<Root> roots;
 };
 
+/// How many values a kernel computes, over all loops: a measure of its time.
+Expr work_of(const Arena& arena, const Kernel& kernel);
+
 /// Readable text, one line per value that is used twice or is a reduction:
 ///   m = max r<8: x[i0, r]
 ///   y[i0, i1] = exp(x[i0, i1] - m)

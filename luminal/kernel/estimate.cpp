@@ -28,10 +28,17 @@ using Path = std::vector<PathLoop>;
 
 double ceil_ratio(double extent, double tile) { return std::max(1.0, std::ceil(extent / tile)); }
 
+bool has_online(const std::vector<Statement>& block) {
+  return std::any_of(block.begin(), block.end(), [](const Statement& statement) {
+    return statement.online || has_online(statement.body);
+  });
+}
+
 /// What is counted, for both modes at once.
 struct Counts {
   double cache = 0.0, vector = 0.0, matrix = 0.0;
   int passes = 0;
+  size_t launches = 1;
 };
 
 class Counter {
@@ -63,8 +70,13 @@ class Counter {
   Counts counted(bool tiled) {
     tiled_ = tiled;
     counts_ = {};
+    computed_operands_.clear();
+    other_reductions_ = false;
     Path path;
     block(nest_.body, path);
+    // Operands that are computed, and what is found of a row for the epilogue.
+    if (machine_.stores_operands && counts_.matrix > 0)
+      counts_.launches += computed_operands_.size() + (other_reductions_ ? 1 : 0);
     return counts_;
   }
 
@@ -180,6 +192,7 @@ class Counter {
       const BodyId reduction = nest_.accumulators[statement.accumulator].reduction;
       const bool nested = reduction_depth(path) > arena_[reduction].exprs.size();
       const bool helped = nest_has_online_ && machine_.matrix_in_online;
+      other_reductions_ = true;
       counts_.vector += steps * (nested && !helped ? machine_.nested_step : 1.0);
       visit(statement.value, path, seen);
       return;
@@ -189,7 +202,11 @@ class Counter {
     seen.insert(statement.value);
     const bool tiled = std::exchange(tiled_, true);
     is_matrix_operand_ = true;
-    for (BodyId child : product.children) visit(before_widening(child), path, seen);
+    for (BodyId child : product.children) {
+      const BodyId operand = before_widening(child);
+      if (arena_[operand].kind != BodyKind::kLoad) computed_operands_.insert(operand);
+      visit(operand, path, seen);
+    }
     is_matrix_operand_ = false;
     tiled_ = tiled;
   }
@@ -331,14 +348,9 @@ class Counter {
     const double longest = std::max({memory, cache, compute});
     // They overlap, but never wholly.
     const double seconds = (longest + kNotOverlapped * (memory + cache + compute - longest)) / used;
-    result.microseconds = machine_.launch_us + machine_.pass_us * counts.passes + 1e6 * seconds;
+    result.microseconds = machine_.launch_us * static_cast<double>(counts.launches) +
+                          machine_.pass_us * counts.passes + 1e6 * seconds;
     return result;
-  }
-
-  static bool has_online(const std::vector<Statement>& block) {
-    return std::any_of(block.begin(), block.end(), [](const Statement& statement) {
-      return statement.online || has_online(statement.body);
-    });
   }
 
   Arena& arena_;
@@ -350,6 +362,8 @@ class Counter {
   bool nest_has_online_ = has_online(nest_.body);
   Counts counts_;
   std::set<BodyId> leaves_;
+  std::set<BodyId> computed_operands_;
+  bool other_reductions_ = false;
   std::map<int64_t, double> extents_;
   std::map<int64_t, Expr> extent_of_;
   std::map<BodyId, std::optional<Contraction>> contractions_;
@@ -395,7 +409,8 @@ Machine Machine::cpu(int64_t cores) {
       .smallest_matrix = 4,
       // The code of a product is a kernel of its own; under another reduction it is plain loops.
       .matrix_nesting = 1,
-      .nested_step = 100};
+      .nested_step = 100,
+      .stores_operands = true};
 }
 
 double typical_value(const Expr& expr, const EstimateOptions& options) {
@@ -444,7 +459,7 @@ Estimate estimate(Arena& arena, const Kernel& kernel, const Machine& machine,
       candidate.kernel = variant;
       candidate.nest = nest_options;
       if (!best || candidate.microseconds < best->microseconds) best = std::move(candidate);
-      if (nest.accumulators.empty()) break;
+      if (!has_online(nest.body)) break;  // without the online law it is the same nest
     }
   }
   best->in_place_of = in_place_of;

@@ -33,6 +33,7 @@ struct Machine {
   int64_t matrix_nesting = 16;      // steps of an outer reduction within which they still do
   double nested_step = 1.0;         // what a step of a reduction inside another costs, in additions
   bool matrix_in_online = true;     // matrix units help inside an online pass too
+  bool stores_operands = false;  // what is multiplied and is no load is stored by a launch before
 
   /// A data-centre GPU.
   static Machine h200();

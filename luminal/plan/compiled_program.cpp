@@ -11,6 +11,7 @@
 #include "luminal/graph/query.h"
 #include "luminal/graph/run_binding.h"
 #include "luminal/plan/index_checks.h"
+#include "luminal/plan/joint_launch.h"
 #include "luminal/plan/plan_values.h"
 #include "luminal/plan/result_pool.h"
 #include "luminal/plan/sorted_rows.h"
@@ -55,6 +56,9 @@ class Compiled : public CompiledProgram, private RunMemory {
     sorted_prefixes_ = sorted_prefixes(plan_.graph);
     addresses_.resize(plan_.buffers.size());
     pointers_.resize(plan_.steps.size() + plan_.prepare.size());
+    for (size_t k = 0; k < plan_.steps.size(); ++k)
+      if (const auto* launch = std::get_if<LaunchStep>(&plan_.steps[k].action))
+        if (is_joint(*launch)) joint_[k];
     prepared_.resize(plan_.prepared);
     prepared_values_.resize(plan_.prepare.size());
   }
@@ -215,7 +219,7 @@ class Compiled : public CompiledProgram, private RunMemory {
     int64_t scratch = 0;
     for (size_t k = 0; k < pointers_.size(); ++k)
       if (const auto& launch = values_.launch(k))
-        scratch = std::max(scratch, runtime::aligned_size(launch->scratch_bytes));
+        scratch = std::max(scratch, runtime::aligned_size(launch->thread_bytes));
     scratch *= team_.size();
     if (scratch_.size() < scratch) scratch_ = runtime::HostMemory(scratch);
     results_.resize(plan_.results);
@@ -275,15 +279,19 @@ class Compiled : public CompiledProgram, private RunMemory {
         case Place::kPrepared:
           addresses_[k] = prepared_[buffer.index].data();
           break;
+        case Place::kThread:
+          addresses_[k] = nullptr;
+          break;
       }
     }
     const auto fill = [&](const PlanStep& step, std::vector<void*>& pointers) {
       const auto* launch = std::get_if<LaunchStep>(&step.action);
-      if (launch == nullptr) return;
+      if (launch == nullptr || is_joint(*launch)) return;
       pointers.resize(launch->buffers.size());
       for (size_t k = 0; k < pointers.size(); ++k) pointers[k] = addresses_[launch->buffers[k]];
     };
     for (size_t k = 0; k < plan_.steps.size(); ++k) fill(plan_.steps[k], pointers_[k]);
+    place_joint_launches();
     for (size_t k = 0; k < plan_.prepare.size(); ++k)
       fill(plan_.prepare[k], pointers_[plan_.steps.size() + k]);
   }
@@ -324,13 +332,35 @@ class Compiled : public CompiledProgram, private RunMemory {
     return true;
   }
 
+  static bool is_joint(const LaunchStep& launch) {
+    return !launch.first.empty() || !launch.beside.empty();
+  }
+
+  void place_joint_launches() {
+    for (auto& [number, joint] : joint_) {
+      const auto& values = values_.launch(number);
+      if (values)
+        joint.place(values_, entries_, std::get<LaunchStep>(plan_.steps[number].action), *values,
+                    addresses_, scratch_.data(), team_.size());
+    }
+  }
+
+  /// How many threads a launch is for.
+  int threads_of(const LaunchStep& launch, const LaunchValues& values) const {
+    if (values.work < kSmallWork) return 1;
+    int most = 0;
+    for_each_launch(launch, [&](const LaunchStep& each) {
+      most = std::max(most, each.threads > 0 ? std::min(each.threads, threads_) : threads_);
+    });
+    return most;
+  }
+
   void start(const LaunchStep& launch, const LaunchValues& values,
              const std::vector<void*>& pointers) {
     runtime::Launch call;
     call.buffers = pointers;
     call.scalars = values.scalars;
-    const int most = launch.threads > 0 ? std::min(launch.threads, threads_) : threads_;
-    call.size = {values.items, launch.chunk, values.work < kSmallWork ? 1 : most};
+    call.size = {values.items, launch.chunk, threads_of(launch, values)};
     call.scratch = scratch_.data();
     runtime::launch_on_team(team_, entries_[launch.kernel], call, values.scratch_bytes);
   }
@@ -339,7 +369,11 @@ class Compiled : public CompiledProgram, private RunMemory {
     const PlanStep& step = plan_.steps[number];
     const auto begin = std::chrono::steady_clock::now();
     if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
-      if (const auto& values = values_.launch(number)) start(*launch, *values, pointers_[number]);
+      const auto& values = values_.launch(number);
+      if (values && is_joint(*launch))
+        joint_.at(number).run(team_, threads_of(*launch, *values));
+      else if (values)
+        start(*launch, *values, pointers_[number]);
     } else if (const auto* host = std::get_if<HostStep>(&step.action)) {
       compute(*host, step.node, request);
     } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
@@ -452,6 +486,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   std::vector<std::shared_ptr<std::byte>> results_;
   std::vector<std::byte*> addresses_;
   std::vector<std::vector<void*>> pointers_;
+  std::map<size_t, JointLaunch> joint_;  // by step
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ enum class Place : uint8_t {
   kResult,    ///< memory that the caller is given; number `index` of the results
   kSlot,      ///< shared with buffers of other times; number `index` of the slots
   kPrepared,  ///< kept between runs; number `index` of the prepared buffers
+  kThread,    ///< memory of each thread's own, during one step; `index` means nothing
 };
 
 /// A tensor in memory, or bytes that code keeps between its launches.
@@ -41,7 +42,7 @@ struct PlanKernel {
   std::string entry;
 };
 
-/// Runs an entry over its work items.
+/// Runs an entry over its work items: one start of the threads, however many entries they run.
 struct LaunchStep {
   size_t kernel = 0;
   std::vector<size_t> buffers;  ///< in the order of the pointers
@@ -51,7 +52,20 @@ struct LaunchStep {
   int64_t chunk = 0;       ///< as runtime::LaunchSize has it
   int threads = 0;
   Expr work = 0;  ///< values computed in all: small launches run on one thread
+  /// What every thread runs for itself before its share, all items of each: too little to be worth
+  /// a start of its own. It writes to buffers of the thread's own.
+  std::vector<LaunchStep> first = {};
+  /// What runs at the same time, independent of this and of each other.
+  std::vector<LaunchStep> beside = {};
 };
+
+/// Calls visit(launch) for every entry that a launch runs, `first` ones first.
+template <typename Visit>
+void for_each_launch(const LaunchStep& step, Visit visit) {
+  for (const LaunchStep& launch : step.first) visit(launch);
+  visit(step);
+  for (const LaunchStep& launch : step.beside) visit(launch);
+}
 
 /// Computes a node that reads whole arrays (graph/opaque.h).
 struct HostStep {

@@ -140,13 +140,16 @@ class Writer {
   }
 
   void write(const LaunchStep& launch) {
-    const auto& [kernel, buffers, scalars, items, scratch_bytes, chunk, threads, work] = launch;
+    const auto& [kernel, buffers, scalars, items, scratch_bytes, chunk, threads, work, first,
+                 beside] = launch;
     out_.number(kernel);
     out_.numbers(buffers);
     out_.list(scalars, [&](const Expr& scalar) { out_.expr(scalar); });
     for (const Expr& expr : {items, scratch_bytes, work}) out_.expr(expr);
     out_.signed_number(chunk);
     out_.signed_number(threads);
+    for (const std::vector<LaunchStep>* list : {&first, &beside})
+      out_.list(*list, [&](const LaunchStep& each) { write(each); });
   }
   void write(const HostStep& host) {
     const auto& [node, operands, result] = host;
@@ -236,7 +239,7 @@ class Reader {
     buffer.name = in_.text();
     buffer.type = in_.type();
     buffer.bytes = in_.expr();
-    buffer.place = static_cast<Place>(in_.number_below(5, "a place"));
+    buffer.place = static_cast<Place>(in_.number_below(6, "a place"));
     buffer.index = in_.number_below(kMostParts, "the number of a buffer");
     if (buffer.place == Place::kConstant)
       buffer.value = constants_[in_.number_below(constants_.size(), "a constant")];
@@ -247,7 +250,7 @@ class Reader {
     PlanStep step;
     switch (in_.number_below(4, "a step")) {
       case 0:
-        step.action = launch();
+        step.action = launch(true);
         break;
       case 1:
         step.action = host();
@@ -275,7 +278,7 @@ class Reader {
     return step;
   }
 
-  LaunchStep launch() {
+  LaunchStep launch(bool may_have_others) {
     LaunchStep launch;
     launch.kernel = in_.number();
     launch.buffers = in_.numbers();
@@ -285,6 +288,11 @@ class Reader {
     launch.work = in_.expr();
     launch.chunk = static_cast<int64_t>(in_.number_below(uint64_t{1} << 62, "a chunk"));
     launch.threads = static_cast<int>(in_.number_below(1 << 20, "a number of threads"));
+    for (std::vector<LaunchStep>* list : {&launch.first, &launch.beside}) {
+      const size_t count = in_.count();
+      if (count > 0 && !may_have_others) RecordReader::reject("a launch in a launch has launches");
+      for (size_t k = 0; k < count; ++k) list->push_back(this->launch(false));
+    }
     return launch;
   }
 

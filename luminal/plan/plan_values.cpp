@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/runtime/cpu/arena.h"
 #include "luminal/support/check.h"
 
 namespace luminal::plan {
@@ -38,12 +39,15 @@ PlanValues::PlanValues(const Plan& plan) : plan_(plan) {
   sizes_.compile(plan.dims);
   for (const std::vector<PlanStep>* steps : {&plan.steps, &plan.prepare})
     for (const PlanStep& step : *steps) {
-      ExprTable& table = launch_tables_.emplace_back();
-      const auto* launch = std::get_if<LaunchStep>(&step.action);
-      if (launch == nullptr) continue;
-      for (const Expr& scalar : launch->scalars) table.add(scalar);
-      for (const Expr& expr : {launch->items, launch->scratch_bytes, launch->work}) table.add(expr);
-      table.compile(plan.dims);
+      std::vector<ExprTable>& tables = launch_tables_.emplace_back();
+      const auto* whole = std::get_if<LaunchStep>(&step.action);
+      if (whole == nullptr) continue;
+      for_each_launch(*whole, [&](const LaunchStep& launch) {
+        ExprTable& table = tables.emplace_back();
+        for (const Expr& scalar : launch.scalars) table.add(scalar);
+        for (const Expr& expr : {launch.items, launch.scratch_bytes, launch.work}) table.add(expr);
+        table.compile(plan.dims);
+      });
     }
   launches_.resize(launch_tables_.size());
 }
@@ -89,9 +93,7 @@ void PlanValues::bind(const graph::DimBindings& dims) {
       const size_t at = number++;
       const auto* launch = std::get_if<LaunchStep>(&step.action);
       if (launch == nullptr) continue;
-      launches_[at].reset();
-      // An empty extent may make no sense of the rest: division by it, for one.
-      if (!writes_nothing(*launch)) launches_[at] = evaluate(*launch, launch_tables_[at], numbers);
+      launches_[at] = evaluate_all(*launch, launch_tables_[at], numbers);
     }
 }
 
@@ -103,14 +105,69 @@ bool PlanValues::writes_nothing(const LaunchStep& launch) const {
   return true;
 }
 
+/// An empty extent may make no sense of the rest (division by it, for one), so what writes nothing
+/// is not evaluated.
+std::optional<LaunchValues> PlanValues::evaluate_all(const LaunchStep& step,
+                                                     std::vector<ExprTable>& tables,
+                                                     const std::vector<int64_t>& dims) const {
+  LaunchValues all;
+  std::vector<LaunchValues> first;
+  int64_t work = 0, scratch = 0;
+  size_t at = 0;
+  bool runs = false;
+  for_each_launch(step, [&](const LaunchStep& launch) {
+    ExprTable& table = tables[at++];
+    LaunchValues values;
+    if (!writes_nothing(launch)) values = evaluate(launch, table, dims);
+    scratch = std::max(scratch, values.scratch_bytes);
+    if (at <= step.first.size()) {
+      first.push_back(std::move(values));
+      return;
+    }
+    work += values.work;
+    runs = runs || values.items > 0;
+    if (&launch == &step)
+      all = std::move(values);
+    else
+      all.beside.push_back(std::move(values));
+  });
+  if (!runs) return std::nullopt;
+  all.first = std::move(first);
+  all.work = work;
+  all.scratch_bytes = all.thread_bytes = scratch;
+  std::vector<ThreadBuffer> own;
+  find_thread_buffers(step, all, own);
+  if (!own.empty())
+    all.thread_bytes = own.back().offset + runtime::aligned_size(bytes_[own.back().buffer]);
+  return all;
+}
+
+void PlanValues::find_thread_buffers(const LaunchStep& launch, const LaunchValues& values,
+                                     std::vector<ThreadBuffer>& found) const {
+  found.clear();
+  int64_t offset = runtime::aligned_size(values.scratch_bytes);
+  for_each_launch(launch, [&](const LaunchStep& each) {
+    for (const size_t buffer : each.buffers) {
+      if (plan_.buffers[buffer].place != Place::kThread) continue;
+      const bool known = std::any_of(found.begin(), found.end(), [&](const ThreadBuffer& other) {
+        return other.buffer == buffer;
+      });
+      if (known) continue;
+      found.push_back({buffer, offset});
+      offset += runtime::aligned_size(bytes_[buffer]);
+    }
+  });
+}
+
 LaunchValues PlanValues::evaluate(const LaunchStep& launch, ExprTable& table,
-                                  const std::vector<int64_t>& dims) const {
+                                  const std::vector<int64_t>& dims) {
   table.evaluate(dims);
   LaunchValues values;
   for (const Expr& scalar : launch.scalars) values.scalars.push_back(table[table.add(scalar)]);
   values.items = table[table.add(launch.items)];
   values.scratch_bytes = table[table.add(launch.scratch_bytes)];
   values.work = table[table.add(launch.work)];
+  values.thread_bytes = values.scratch_bytes;
   return values;
 }
 

@@ -16,8 +16,17 @@ struct LaunchValues {
   std::vector<int64_t> scalars;
   int64_t items = 0;
   int64_t scratch_bytes = 0;
-  int64_t work = 0;
+  int64_t work = 0;          ///< with that of the launches beside it
+  int64_t thread_bytes = 0;  ///< what each thread needs: scratch, and buffers of its own after it
+  std::vector<LaunchValues> first = {};   ///< of LaunchStep::first
+  std::vector<LaunchValues> beside = {};  ///< of LaunchStep::beside; no items if nothing has to run
   bool operator==(const LaunchValues&) const = default;
+};
+
+/// Where a thread's own buffer is in its memory.
+struct ThreadBuffer {
+  size_t buffer = 0;
+  int64_t offset = 0;
 };
 
 /// Expressions over the dims, evaluated together.
@@ -49,18 +58,23 @@ class PlanValues {
   int64_t bytes(size_t buffer) const { return bytes_[buffer]; }
   /// Of steps, and of prepare steps after them. Nothing has to run where the results are empty.
   const std::optional<LaunchValues>& launch(size_t step) const { return launches_[step]; }
+  /// The buffers of each thread's own that a launch has, one behind the other.
+  void find_thread_buffers(const LaunchStep& launch, const LaunchValues& values,
+                           std::vector<ThreadBuffer>& found) const;
 
  private:
   void add_extent_checks(const graph::Graph& graph);
-  LaunchValues evaluate(const LaunchStep& launch, ExprTable& table,
-                        const std::vector<int64_t>& dims) const;
+  static LaunchValues evaluate(const LaunchStep& launch, ExprTable& table,
+                               const std::vector<int64_t>& dims);
+  std::optional<LaunchValues> evaluate_all(const LaunchStep& step, std::vector<ExprTable>& tables,
+                                           const std::vector<int64_t>& dims) const;
   bool writes_nothing(const LaunchStep& launch) const;
 
   const Plan& plan_;
   ExprTable sizes_;
   std::vector<std::vector<size_t>> extent_positions_;
   std::vector<size_t> byte_positions_;
-  std::vector<ExprTable> launch_tables_;  // of every step; empty for others
+  std::vector<std::vector<ExprTable>> launch_tables_;  // of every step, one per entry it runs
   std::vector<graph::Shape> checked_shapes_;
   std::vector<std::vector<size_t>> checked_positions_;
   std::vector<graph::Extents> extents_;

@@ -108,10 +108,12 @@ class Checker : public StepWatcher {
       const KernelDefinition& definition = plan_.definitions[*step.definition];
       std::vector<size_t>& reads = read_[*step.definition];
       if (definition.updated) reads.push_back(*definition.updated);
-      for (const size_t buffer : std::get<LaunchStep>(step.action).buffers)
-        if (std::find(definition.inputs.begin(), definition.inputs.end(), buffer) !=
-            definition.inputs.end())
-          reads.push_back(buffer);
+      for_each_launch(std::get<LaunchStep>(step.action), [&](const LaunchStep& launch) {
+        for (const size_t buffer : launch.buffers)
+          if (std::find(definition.inputs.begin(), definition.inputs.end(), buffer) !=
+              definition.inputs.end())
+            reads.push_back(buffer);
+      });
     }
   }
 

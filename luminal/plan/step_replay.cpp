@@ -98,6 +98,8 @@ class StepPlan {
 
   /// What is neither read nor given is memory between the launches.
   size_t number(size_t old) {
+    const bool own = from_.buffers[old].place == Place::kThread;
+    if (!new_number_.contains(old) && own) add(old, Place::kThread, 0);
     if (!new_number_.contains(old)) add(old, Place::kSlot, plan_.slots++);
     return new_number_.at(old);
   }
@@ -106,10 +108,16 @@ class StepPlan {
     PlanStep step = old;
     step.definition = 0;
     auto& launch = std::get<LaunchStep>(step.action);
+    take_kernel(launch);
+    for (std::vector<LaunchStep>* list : {&launch.first, &launch.beside})
+      for (LaunchStep& each : *list) take_kernel(each);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void take_kernel(LaunchStep& launch) {
     for (size_t& buffer : launch.buffers) buffer = number(buffer);
     plan_.kernels.push_back(from_.kernels[launch.kernel]);
     launch.kernel = plan_.kernels.size() - 1;
-    plan_.steps.push_back(std::move(step));
   }
 
   const Plan& from_;

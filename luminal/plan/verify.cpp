@@ -6,6 +6,7 @@
 
 #include "luminal/graph/opaque.h"
 #include "luminal/graph/verify.h"
+#include "luminal/plan/plan_values.h"
 
 namespace luminal::plan {
 namespace {
@@ -69,6 +70,8 @@ class Verifier {
         return plan_.slots > 0 ? index(buffer, plan_.slots) : void();
       case Place::kPrepared:
         return index(buffer, plan_.prepared);
+      case Place::kThread:
+        return;
     }
   }
 
@@ -93,6 +96,14 @@ class Verifier {
       add("the data of constant '{}' is no {}", buffer.name, graph::to_string(buffer.type));
   }
 
+  /// Nobody but launches knows the memory of threads.
+  bool shared(size_t buffer) {
+    if (!known(buffer)) return false;
+    if (plan_.buffers[buffer].place != Place::kThread) return true;
+    add("'{}' is a thread's own, and no launch uses it", plan_.buffers[buffer].name);
+    return false;
+  }
+
   bool known(size_t buffer) {
     if (buffer < plan_.buffers.size()) return true;
     add("a step uses buffer {} of {}", buffer, plan_.buffers.size());
@@ -113,7 +124,31 @@ class Verifier {
     std::visit([&](const auto& action) { check(action); }, step.action);
   }
 
-  void check(const LaunchStep& launch) {
+  void check(const LaunchStep& step) {
+    std::vector<size_t> own;  // buffers of threads that were written
+    for_each_launch(step, [&](const LaunchStep& launch) {
+      if (&launch != &step && !(launch.first.empty() && launch.beside.empty()))
+        add("a launch in a launch has launches");
+      const size_t before = found_.size();
+      entry(launch);
+      if (found_.size() == before) check_own(launch, own);
+    });
+  }
+
+  /// Each thread writes its own buffers before it reads them.
+  void check_own(const LaunchStep& launch, std::vector<size_t>& written) {
+    const runtime::EntryInfo& entry = entry_of(plan_, launch);
+    for (size_t k = 0; k < launch.buffers.size(); ++k) {
+      const size_t buffer = launch.buffers[k];
+      if (plan_.buffers[buffer].place != Place::kThread) continue;
+      if (entry.buffers[k] != runtime::BufferUse::kRead)
+        written.push_back(buffer);
+      else if (std::find(written.begin(), written.end(), buffer) == written.end())
+        add("a launch reads '{}', which no thread has written", plan_.buffers[buffer].name);
+    }
+  }
+
+  void entry(const LaunchStep& launch) {
     for (const Expr& scalar : launch.scalars) size(scalar, "a launch");
     for (const Expr& expr : {launch.items, launch.scratch_bytes, launch.work})
       size(expr, "a launch");
@@ -140,29 +175,29 @@ class Verifier {
     if (host.operands.size() != host.node.operands.size())
       add("a {} has {} operands and {} buffers", graph::name(host.node.op),
           host.node.operands.size(), host.operands.size());
-    for (const size_t operand : host.operands) known(operand);
-    written(host.result);
+    for (const size_t operand : host.operands) shared(operand);
+    if (shared(host.result)) written(host.result);
   }
 
   void check(const CopyStep& copy) {
     written(copy.to);
-    if (known(copy.from) && known(copy.to) &&
+    if (shared(copy.from) && shared(copy.to) &&
         plan_.buffers[copy.from].bytes != plan_.buffers[copy.to].bytes)
       add("a copy goes from '{}' to '{}', which is of another size", plan_.buffers[copy.from].name,
           plan_.buffers[copy.to].name);
   }
 
   void check(const CheckStep& check) {
-    known(check.index);
+    shared(check.index);
     if (check.gather.op != graph::Op::kGather || check.gather.operands.size() != 2)
       add("a check of positions is for a gather, not {}", graph::name(check.gather.op));
   }
 
   void check(const KernelDefinition& definition) {
     for (const std::string& problem : graph::problems(definition.graph)) found_.push_back(problem);
-    for (const size_t input : definition.inputs) known(input);
-    for (const size_t output : definition.outputs) known(output);
-    if (definition.updated) known(*definition.updated);
+    for (const size_t input : definition.inputs) shared(input);
+    for (const size_t output : definition.outputs) shared(output);
+    if (definition.updated) shared(*definition.updated);
     if (definition.outputs.size() != definition.graph.outputs().size())
       add("a definition has {} outputs and {} buffers", definition.graph.outputs().size(),
           definition.outputs.size());
@@ -173,8 +208,8 @@ class Verifier {
       add("the graph has {} outputs and the plan {}", plan_.graph.outputs().size(),
           plan_.outputs.size());
     for (const size_t output : plan_.outputs)
-      if (known(output) && (plan_.buffers[output].place == Place::kSlot ||
-                            plan_.buffers[output].place == Place::kPrepared))
+      if (shared(output) && (plan_.buffers[output].place == Place::kSlot ||
+                             plan_.buffers[output].place == Place::kPrepared))
         add("the output '{}' has no memory of its own", plan_.buffers[output].name);
   }
 

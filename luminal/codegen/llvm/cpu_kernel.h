@@ -59,6 +59,8 @@ struct CpuLaunch {
   symbolic::Expr scratch_bytes = 0;  ///< per thread
   int64_t chunk = 0;                 ///< as runtime::LaunchSize has it
   int threads = 0;
+  /// Values it computes, at most; 0 if that is not known.
+  symbolic::Expr work = 0;
   /// Reads constants (and temporaries of such launches) only and writes temporaries only: it need
   /// not run again while they stay the same.
   bool prepare = false;

@@ -39,6 +39,7 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
   for (const Expr& extent : type.shape) elements = elements * extent;
   temporary_of_[tensor] = result_.temporaries.size();
   result_.temporaries.push_back(elements * (graph::bits(type.dtype) / 8) + slack);
+  const Expr work = kernel::work_of(arena_, copy);
   CpuKernelOptions options = options_;
   options.schedule.reset();  // it is for the main launch
   CpuKernel part = cpu_kernel(arena_, copy, target_, options);
@@ -52,6 +53,7 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
         buffer = place(buffer.tensor);
     }
     launch.prepare = is_constant(arena_, value, options_);
+    launch.work = work;
     result_.launches.push_back(std::move(launch));
   }
 }

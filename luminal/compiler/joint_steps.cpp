@@ -133,7 +133,7 @@ PlanStep side_by_side(std::vector<PlanStep> steps, const Plan& plan) {
   launch.first = first.all();
   for (size_t k = 1; k < steps.size(); ++k) {
     result.label += " | " + steps[k].label;
-    if (steps[k].schedule != result.schedule) result.schedule += " | " + steps[k].schedule;
+    result.schedule += " | " + steps[k].schedule;
     result.text += steps[k].text;
     result.estimated_us += steps[k].estimated_us;
     launch.beside.push_back(std::move(std::get<LaunchStep>(steps[k].action)));

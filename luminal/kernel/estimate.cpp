@@ -8,6 +8,7 @@
 
 #include "luminal/kernel/contraction.h"
 #include "luminal/kernel/laws.h"
+#include "luminal/kernel/reads.h"
 #include "luminal/kernel/update.h"
 #include "luminal/support/error.h"
 
@@ -278,20 +279,9 @@ class Counter {
   double memory_bytes() {
     std::vector<BodyId> values;
     for (const Root& root : nest_.kernel.roots) values.push_back(root.value);
-    std::map<NodeId, double> read;
-    for (BodyId id : arena_.reachable(values)) {
-      const BodyNode& node = arena_[id];
-      if (node.kind != BodyKind::kLoad) continue;
-      double elements = 1.0;
-      for (const Expr& axis : node.free) elements *= extent(axis);
-      read[node.tensor] += elements;
-    }
-    double bytes = 0.0;
-    for (const auto& [tensor, elements] : read) {
-      double size = 1.0;
-      for (const Expr& dim : arena_.tensor(tensor).shape) size *= typical_value(dim, options_);
-      bytes += std::min(elements, size) * graph::bits(arena_.tensor(tensor).dtype) / 8.0;
-    }
+    double bytes = bytes_read(arena_, values, [&](const Expr& size) {
+      return size.is_axis() ? extent(size) : typical_value(size, options_);
+    });
     double points = 1.0;
     for (const Expr& axis : nest_.kernel.axes) points *= extent(axis);
     for (const Root& root : nest_.kernel.roots)

@@ -180,10 +180,15 @@ TEST(Launches, AGptBlockInPrefillIsAtMostEight) {
 TEST(Launches, ALlamaBlockInDecodeIsAtMostSix) {
   for (const DType dtype : {f32, bf16}) {
     expect_launches(llama_block({.dtype = dtype}), 6);
-    expect_launches(
-        llama_block(
-            {.heads = 32, .kv_heads = 8, .d = 64, .hidden = 8192, .cache = 256, .dtype = dtype}),
-        6);
+    for (const int64_t cache : {256, 2048})  // Llama 3.2 1B and Llama 3 8B
+      for (const auto& [d, hidden] : {std::pair(64, 8192), std::pair(128, 14336)})
+        expect_launches(llama_block({.heads = 32,
+                                     .kv_heads = 8,
+                                     .d = d,
+                                     .hidden = hidden,
+                                     .cache = cache,
+                                     .dtype = dtype}),
+                        6);
   }
 }
 

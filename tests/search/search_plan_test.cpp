@@ -161,6 +161,7 @@ TEST(SearchPlan, AStructureWithAKernelThatFailsIsNotAFinalist) {
   const graph::Graph graph = Net().ir();
   const auto kernels_of_fast = PlanDraft(graph, kPlain).uses().size();
   MadeUp failing;
+  failing.options.structures = 20;  // few machines cut a small net in another way
   std::set<std::string> first;
   failing.kernel_time = [&](const KernelTask& task, const std::string& schedule) -> Measurement {
     if (first.size() < kernels_of_fast) first.insert(task.text);
@@ -186,23 +187,24 @@ TEST(SearchPlan, ACancelledSearchGivesThePlanOfTheCostModel) {
 
 TEST(SearchPlan, AnInterruptKeepsWhatWasMeasuredAndTheNextSearchGoesOn) {
   const graph::Graph graph = Net().ir();
+  const size_t kernels = PlanDraft(graph, kPlain).uses().size();  // each is tried once at first
   MadeUp interrupted;
   auto time = interrupted.kernel_time;
   interrupted.kernel_time = [&](const KernelTask& task, const std::string& schedule) {
-    if (interrupted.kernel_trials == 3) std::raise(SIGINT);
+    if (interrupted.kernel_trials == static_cast<int>(kernels)) std::raise(SIGINT);
     return time(task, schedule);
   };
   const SearchedPlan result = search_plan(graph, kPlain, interrupted.options);
   EXPECT_TRUE(result.report.interrupted);
-  EXPECT_EQ(result.report.measured, 3U);
-  EXPECT_EQ(interrupted.database.kernels().size(), 3U);
+  EXPECT_EQ(result.report.measured, kernels);
+  EXPECT_EQ(interrupted.database.kernels().size(), kernels);
 
   MadeUp next;
   next.options.database = &interrupted.database;
   search_plan(graph, kPlain, next.options);
   MadeUp whole;
   search_plan(graph, kPlain, whole.options);
-  EXPECT_EQ(next.kernel_trials + 3, whole.kernel_trials);
+  EXPECT_EQ(next.kernel_trials + static_cast<int>(kernels), whole.kernel_trials);
 }
 
 TEST(SearchPlan, EqualLayersAreMeasuredOnce) {

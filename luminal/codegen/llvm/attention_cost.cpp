@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "luminal/codegen/llvm/attention_plan.h"
+#include "luminal/kernel/reads.h"
 
 namespace luminal::codegen {
 namespace {
@@ -52,15 +52,9 @@ double time_of(const Arena& arena, const kernel::Kernel& kernel, const Attention
     if (operand->pieces.empty()) steps += pairs * extent(other) * steps_of(arena, operand->value);
   const double compute = products / machine.matrix_flops + steps / machine.vector_flops;
   double bytes = bytes_of(arena, kernel.roots[0].tensor, options);
-  // Tensors as far as they are read: a cache may have room for more.
-  std::map<kernel::NodeId, double> read;
-  for (const kernel::BodyId id : arena.reachable(std::span(&kernel.roots[0].value, 1))) {
-    if (arena[id].kind != kernel::BodyKind::kLoad) continue;
-    double part = graph::bits(arena[id].dtype) / 8.0;
-    for (const Expr& axis : arena[id].free) part *= extent(axis);
-    read[arena[id].tensor] += part;
-  }
-  for (const auto& [tensor, part] : read) bytes += std::min(part, bytes_of(arena, tensor, options));
+  bytes += kernel::bytes_read(arena, std::span(&kernel.roots[0].value, 1), [&](const Expr& size) {
+    return size.is_axis() ? extent(size) : kernel::typical_value(size, options);
+  });
   const double memory = bytes / machine.memory_bytes;
   return machine.launch_us + 1e6 * (std::max(compute, memory) + 0.2 * std::min(compute, memory));
 }

@@ -1,4 +1,4 @@
-# Writes SOURCE, which defines code_version() as a hash of FILES; run by luminal_code_version.
+# Writes SOURCE, which defines FUNCTION (declared in HEADER) as a hash of FILES; run by luminal_code_version.
 set(hashes "")
 foreach(file IN LISTS FILES)
   file(SHA256 ${file} hash)
@@ -6,9 +6,7 @@ foreach(file IN LISTS FILES)
 endforeach()
 string(SHA256 version "${hashes}")
 string(SUBSTRING ${version} 0 16 version)
-file(WRITE ${SOURCE} "#include \"luminal/codegen/llvm/code_version.h\"
+file(WRITE ${SOURCE} "#include \"${HEADER}\"
 
-namespace luminal::codegen {
-std::string_view code_version() { return \"${version}\"; }
-}  // namespace luminal::codegen
+std::string_view ${FUNCTION}() { return \"${version}\"; }
 ")

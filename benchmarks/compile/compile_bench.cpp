@@ -1,138 +1,211 @@
-// What compiling takes as networks grow deeper: a GPT in prefill and a Llama in decode, of 2 to 64
-// layers, stage by stage, with repeated layers looked at once and without. Counters say how much
-// work there is; they must not grow with the layers. `plan` compiles every kernel, `warm` finds
-// them on disk. `--layers 2,32` chooses depths, `--direct on` adds the rows without outlining,
-// `--json FILE` and `--commit TEXT` write rows as the other suites do.
+// What compiling takes, stage by stage, as networks grow: a first plan with nothing on disk, the
+// same with compiled kernels on disk, a plan loaded from its file, a search that finds everything
+// measured. `--filter TEXT` chooses networks, `--layers 2,32` the depths of language models,
+// `--search SECONDS` adds searches, `--json FILE` and `--commit TEXT` write rows as the other
+// suites do.
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
-#include <sstream>
+#include <optional>
 
+#include "benchmarks/compile/compile_cases.h"
 #include "benchmarks/result_rows.h"
-#include "luminal/compiler/build_plan.h"
-#include "luminal/compiler/outline_expand.h"
-#include "luminal/rules/choices.h"
+#include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/compiler/choice_cache.h"
+#include "luminal/compiler/make_compiled.h"
+#include "luminal/graph/pass.h"
+#include "luminal/plan/plan_file.h"
+#include "luminal/search/tuning_database.h"
 #include "luminal/support/error.h"
-#include "tests/outline/networks.h"
+#include "luminal/support/stats.h"
+#include "luminal/support/text.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::benchmarks {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using networks::IR;
+using support::TraceEvent;
 
-/// Runs a stage and gives its time in milliseconds.
+/// Runs something and gives its time in milliseconds.
 template <typename Function>
 double milliseconds(const Function& function) {
+  using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   function();
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-IR written(bool decode, int layers, double& build, double& passes) {
-  networks::Sizes sizes{.tokens = decode ? 1 : 128,
-                        .heads = 12,
-                        .kv_heads = 12,
-                        .d = 64,
-                        .hidden = 3072,
-                        .vocabulary = 50257,
-                        .cache = 1024};
-  IR raw, ir;
-  build = milliseconds([&] {
-    raw = decode ? networks::written_llama(layers, sizes) : networks::written_gpt(layers, sizes);
+/// Times of one compilation.
+struct Times {
+  double passes = 0, total = 0;  // ms
+  double repeats = 0, rules = 0, choose = 0, code = 0;
+  std::vector<double> kernels;  // of each kernel that was compiled
+  size_t e_nodes = 0;
+};
+
+/// Compiles a network as a user does, from what was written to what can run.
+std::unique_ptr<plan::CompiledProgram> compiled(const graph::Graph& written, Times& times) {
+  const support::TraceRecording recording;
+  std::unique_ptr<plan::CompiledProgram> program;
+  times.total = milliseconds([&] {
+    graph::Graph graph;
+    times.passes = milliseconds([&] { graph = graph::default_passes().run(written).graph; });
+    program = compiler::make_compiled(graph);
   });
-  passes = milliseconds([&] { ir = graph::default_passes().run(raw).graph; });
-  return ir;
+  const auto stage = [&](std::string_view name) {
+    return recording.total_us("compile", name) / 1e3;
+  };
+  times.repeats = stage("find repeats") + stage("copy to repeats");
+  times.rules = stage("rules");
+  times.choose = stage("choose kernels");
+  times.code = stage("code");
+  for (const TraceEvent& event : recording.events()) {
+    for (const auto& [key, value] : event.notes) {
+      if (key == "e-nodes") times.e_nodes = static_cast<size_t>(*support::parse_int64(value));
+      if (key == "from" && value == "compiler") times.kernels.push_back(event.duration_us / 1e3);
+    }
+  }
+  return program;
 }
 
+/// The folder of this process, gone with it.
+struct Folder {
+  std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("luminal-compile-bench-{}", ::getpid()))
+          .string();
+  Folder() {
+    std::filesystem::create_directories(path);
+    // The user's cache is not ours to empty.
+    ::setenv("LUMINAL_CACHE_DIR", path.c_str(), 1);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+};
+
+constexpr const char* kColumns =
+    "{:<28} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} "
+    "{:>6}\n";
+
 void print_header() {
-  fmt::print(
-      "{:<6} {:>6} {:<8} {:>6} {:>8} {:>6} {:>7} {:>8} {:>7} {:>7} {:>7} {:>9} {:>8} {:>7} {:>8} "
-      "{:>6}\n",
-      "model", "layers", "", "nodes", "searched", "write", "passes", "outline", "rules", "e-nodes",
-      "search", "estimated", "plan", "warm", "compiled", "steps");
+  fmt::print(kColumns, "network (times in ms)", "nodes", "first", "passes", "repeats", "rules",
+             "e-nodes", "choose", "code", "kernels", "median", "warm", "reload", "prepare",
+             "search", "steps");
+}
+
+std::string shown(std::optional<double> ms) { return ms ? fmt::format("{:.1f}", *ms) : "-"; }
+
+/// What a first run does once: packing weights and making what follows from them.
+double prepare_time(plan::CompiledProgram& program) {
+  graph::RunRequest request;
+  std::map<std::string, graph::Array> inputs;
+  for (const graph::Node& node : program.graph().nodes()) {
+    if (node.op != graph::Op::kInput) continue;
+    graph::Extents extents;
+    for (const graph::Expr& extent : node.shape()) extents.push_back(*extent.constant_value());
+    const std::string& name = node.attribute<graph::InputAttribute>().name;
+    inputs.emplace(name, graph::Array(node.dtype(), extents));
+    request.inputs[name] = &inputs.at(name);
+  }
+  const double first = milliseconds([&] { program.run(request); });
+  return first - milliseconds([&] { program.run(request); });
+}
+
+/// A search of some seconds, and then how long it takes to find what it has found again.
+double search_reload(const graph::Graph& written, double seconds) {
+  const graph::Graph graph = graph::default_passes().run(written).graph;
+  search::TuningDatabase database = search::TuningDatabase::in_memory();
+  compiler::SearchOptions options{.seconds = seconds, .database = &database, .progress = false};
+  compiler::make_searched(graph, {}, options);
+  options.seconds = 0;
+  return milliseconds([&] { compiler::make_searched(graph, {}, options); });
 }
 
 /// Prints one line and gives its rows.
-std::vector<ResultRow> report(bool decode, int layers, bool outline) {
-  double write = 0, passes = 0;
-  const IR graph = written(decode, layers, write, passes);
-  compiler::Outline found;
-  compiler::ReducedGraph reduced;
-  const double find = milliseconds([&] {
-    if (outline) found = compiler::find_outline(graph);
-    reduced = compiler::reduce(graph, found);
-  });
-  std::optional<rules::Choices> choices;
-  const double rules = milliseconds([&] { choices.emplace(rules::choices(reduced.graph)); });
-  const size_t e_nodes = choices->stats.nodes;
-  size_t estimated = 0;
-  const double search = milliseconds([&] {
-    compiler::assign_parts(choices->program, found, reduced, {choices->place, choices->outputs});
-    kernel::Arena arena;
-    kernel::CutSearchOptions options;
-    options.machine = kernel::Machine::cpu(2);
-    estimated = kernel::search_choice(arena, choices->program, options).estimated;
-  });
-  compiler::Plan plan;
-  const double total = milliseconds(
-      [&] { plan = compiler::build_plan(graph, {.outline = outline, .cache = false}); });
-  compiler::build_plan(graph, {.outline = outline});
-  const double warm = milliseconds([&] { compiler::build_plan(graph, {.outline = outline}); });
-  fmt::print(
-      "{:<6} {:>6} {:<8} {:>6} {:>8} {:>6.1f} {:>7.1f} {:>8.2f} {:>7.1f} {:>7} {:>7.1f} {:>9} "
-      "{:>8.1f} {:>7.1f} {:>8} {:>6}\n",
-      decode ? "llama" : "gpt", layers, outline ? "outlined" : "direct", graph.size(),
-      reduced.graph.size(), write, passes, find, rules, e_nodes, search, estimated, total, warm,
-      plan.kernels.size(), plan.steps.size());
+std::vector<ResultRow> report(const CompileCase& network, const Folder& folder,
+                              double search_seconds) {
+  const graph::Graph written = network.write();
+  codegen::default_kernel_cache().clear();
+  compiler::default_choice_cache().clear();
+  Times first, warm;
+  compiled(written, first);
+  const auto program = compiled(written, warm);
+  const std::string file = folder.path + "/plan";
+  plan::save_plan(program->plan(), file);
+  const double reload = milliseconds([&] { plan::load_plan(plan::load_plan_file(file)); });
+  std::optional<double> prepare, search;
+  if (network.has_data) prepare = prepare_time(*program);
+  if (search_seconds > 0 && !network.has_data) search = search_reload(written, search_seconds);
+  const double median = first.kernels.empty() ? 0 : support::median(first.kernels);
+  fmt::print(kColumns, network.name, written.size(), shown(first.total), shown(first.passes),
+             shown(first.repeats), shown(first.rules), first.e_nodes, shown(first.choose),
+             shown(first.code), first.kernels.size(), shown(median), shown(warm.total),
+             shown(reload), shown(prepare), shown(search), program->plan().steps.size());
   std::fflush(stdout);
-  const std::string name = fmt::format("{} {} layers{}", decode ? "llama decode" : "gpt prefill",
-                                       layers, outline ? "" : " direct");
-  ResultRow first{.suite = "compile", .name = name + " first plan", .dtype = "f32"};
-  first.e_nodes = e_nodes;
-  first.ours = first.fast = first.compile = total * 1e3;
-  ResultRow again = first;
-  again.name = name + " warm plan";
-  again.ours = again.fast = again.compile = warm * 1e3;
-  return {first, again};
+  std::vector<ResultRow> rows;
+  const auto add = [&](const char* what, std::optional<double> ms) {
+    if (!ms) return;
+    ResultRow row{.suite = "compile", .name = network.name + ", " + what, .dtype = "f32"};
+    row.e_nodes = first.e_nodes;
+    row.ours = row.fast = row.compile = *ms * 1e3;
+    rows.push_back(std::move(row));
+  };
+  add("first plan", first.total);
+  add("warm plan", warm.total);
+  add("plan file", reload);
+  add("median kernel", median);
+  add("prepare weights", prepare);
+  add("search again", search);
+  return rows;
 }
 
 /// "2,32" as numbers.
 std::vector<int> parse_layers(const std::string& text) {
   std::vector<int> layers;
-  std::stringstream stream(text);
-  for (std::string each; std::getline(stream, each, ',');) {
-    const int count = std::atoi(each.c_str());
-    if (count < 1) throw UserError("bench", "'{}' is no number of layers; --layers 2,32", each);
-    layers.push_back(count);
+  for (const std::string_view each : support::split(text, ',')) {
+    const auto count = support::parse_int64(each);
+    if (!count || *count < 1 || *count > 1000)
+      throw UserError("bench", "'{}' is no number of layers; --layers 2,32", each);
+    layers.push_back(static_cast<int>(*count));
   }
   return layers;
 }
 
 void run(int argc, char** argv) {
-  std::map<std::string, std::string> options = {
-      {"--layers", "2,4,8,16,32,64"}, {"--direct", ""}, {"--json", ""}, {"--commit", ""}};
+  std::map<std::string, std::string> options = {{"--layers", "2,12,32"},
+                                                {"--filter", ""},
+                                                {"--search", "0"},
+                                                {"--json", ""},
+                                                {"--commit", ""}};
   for (int k = 1; k < argc; k += 2) {
     const auto found = options.find(argv[k]);
     if (found == options.end() || k + 1 == argc)
-      throw UserError("bench",
-                      "cannot understand '{}'\nusage: compile_bench [--layers 2,32] [--direct on] "
-                      "[--json FILE] [--commit TEXT]",
-                      argv[k]);
+      throw UserError(
+          "bench",
+          "cannot understand '{}'\nusage: compile_bench [--filter TEXT] [--layers 2,32] "
+          "[--search SECONDS] [--json FILE] [--commit TEXT]",
+          argv[k]);
     found->second = argv[k + 1];
   }
+  const auto seconds = support::parse_double(options["--search"]);
+  if (!seconds || !(*seconds >= 0))
+    throw UserError("bench", "'{}' is no number of seconds; --search 5", options["--search"]);
   std::vector<ResultRow> rows;
-  const auto add = [&](bool decode, int layers, bool outline) {
-    for (ResultRow& row : report(decode, layers, outline)) rows.push_back(std::move(row));
-  };
+  const Folder folder;
   print_header();
-  for (const bool decode : {false, true})
-    for (const int layers : parse_layers(options["--layers"])) {
-      add(decode, layers, true);
-      if (!options["--direct"].empty()) add(decode, layers, false);
-    }
+  for (const CompileCase& network : compile_cases(parse_layers(options["--layers"]))) {
+    if (network.name.find(options["--filter"]) == std::string::npos) continue;
+    for (ResultRow& each : report(network, folder, *seconds)) rows.push_back(std::move(each));
+  }
   if (!options["--json"].empty()) write_rows(options["--json"], rows, "cpu", options["--commit"]);
 }
 

@@ -6,6 +6,7 @@
 
 #include "luminal/cli/commands.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/compiler/choice_cache.h"
 #include "luminal/support/error.h"
 #include "luminal/support/file_cache.h"
 
@@ -60,6 +61,7 @@ void clear(std::ostream& out) {
   support::FileCache& cache = kernels();
   const size_t count = cache.list().size();
   cache.clear();
+  compiler::default_choice_cache().clear();
   const size_t left = cache.list().size();
   if (left > 0)
     throw UserError("cache clear", "{} of {} files in {} could not be removed; is it read-only?",
@@ -79,7 +81,8 @@ void add_cache_command(CLI::App& app, std::ostream& out) {
   CLI::App* sized = cache->add_subcommand("size", "How many there are and how much they take");
   sized->add_flag("--json", *json, "As JSON");
   sized->callback([=, &out] { size(*json, out); });
-  cache->add_subcommand("clear", "Remove them all")->callback([&out] { clear(out); });
+  cache->add_subcommand("clear", "Remove them all, and what was chosen for plans")
+      ->callback([&out] { clear(out); });
 }
 
 }  // namespace luminal::cli

@@ -8,6 +8,7 @@
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/scan_kernel.h"
 #include "luminal/compiler/buffer_plan.h"
+#include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/joint_steps.h"
 #include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_set.h"
@@ -15,6 +16,7 @@
 #include "luminal/compiler/planned_program.h"
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::compiler {
 namespace {
@@ -35,6 +37,7 @@ ProgramSearch search_options(const graph::Graph& graph, const Options& options,
   ProgramSearch result;
   result.found = found;
   result.costs = costs;
+  if (options.cache) result.cache = &default_choice_cache();
   result.cut.machine = options.machine.value_or(kernel::Machine::cpu(threads_of(options)));
   result.cut.estimate = {
       .dims = options.dims, .typical_dim = options.typical_dim, .reassociate = options.reassociate};
@@ -91,6 +94,7 @@ class PlanBuilder {
   }
 
   void finish() {
+    const support::TraceSpan span("compile", "steps and memory");
     const std::vector<WorkUnit> units = ordered_units(program_, cut_, placed_checks());
     kernels_.compile();
     for (const WorkUnit& unit : units) add_steps(unit);

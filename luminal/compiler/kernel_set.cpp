@@ -4,6 +4,7 @@
 
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/thread_pool.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::compiler {
 
@@ -116,6 +117,7 @@ void KernelSet::set_schedule(size_t kernel, const std::string& schedule) {
 }
 
 void KernelSet::write(Unit& unit) const {
+  const support::TraceSpan span("kernel schedule", unit.label);
   auto code = codegen::try_cpu_kernel(unit.arena, unit.kernel, target_, unit.options);
   if (std::holds_alternative<codegen::ScheduleRefusal>(code)) {
     unit.options.schedule.reset();
@@ -129,6 +131,7 @@ void KernelSet::write(Unit& unit) const {
 }
 
 void KernelSet::compile() {
+  const support::TraceSpan span("compile", "code");
   support::ThreadPool& pool = support::default_thread_pool();
   const auto each = [&](size_t count, const auto& function) {
     pool.parallel_for(0, static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end) {

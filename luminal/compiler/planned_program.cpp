@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/outline_expand.h"
 #include "luminal/search/kernel_data.h"
 #include "luminal/support/check.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::compiler {
 namespace {
@@ -30,8 +32,13 @@ PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId
     : graph_(graph),
       rules_(search.rules),
       found_(search.found),
+      // Measured costs change from one time to the next.
+      cache_(search.costs == nullptr ? search.cache : nullptr),
       weights_(search.weights.begin(), search.weights.end()) {
-  if (search.outline) outline_ = find_outline(graph, *search.outline);
+  if (search.outline) {
+    const support::TraceSpan span("compile", "find repeats");
+    outline_ = find_outline(graph, *search.outline);
+  }
   const kernel::CutSearchOptions options = with_costs(search);
   if (!outline_.regions.empty() && search_reduced(stored, options)) return;
   outline_ = {};
@@ -61,8 +68,10 @@ void PlannedProgram::choose(const graph::Graph& graph) {
     choices_ = *kept;
     return;
   }
+  support::TraceSpan span("compile", "rules");
   choices_.emplace(rules_ ? rules::choices(graph, *rules_) : rules::as_written(graph));
   if (kept != nullptr) *kept = choices_;
+  if (span.is_on()) span.note("e-nodes", std::to_string(choices_->stats.nodes));
 }
 
 void PlannedProgram::search_whole(std::span<const NodeId> stored,
@@ -70,7 +79,7 @@ void PlannedProgram::search_whole(std::span<const NodeId> stored,
   choose(graph_);
   for (const NodeId id : stored) choices_->program.add_root(choices_->place[id.value]);
   note_kept();
-  plan_ = kernel::search_choice(arena_, choices_->program, options);
+  plan_ = search_choice(arena_, choices_->program, options, cache_);
   note_origins(graph_);
 }
 
@@ -89,7 +98,8 @@ bool PlannedProgram::search_reduced(std::span<const NodeId> stored,
   if (!kernel::topological_order(choices_->program)) return false;
   note_kept();
   kernel::Arena arena;
-  const kernel::CutPlan plan = kernel::search_choice(arena, choices_->program, options);
+  const kernel::CutPlan plan = search_choice(arena, choices_->program, options, cache_);
+  const support::TraceSpan span("compile", "copy to repeats");
   whole_.emplace(graph_, outline_, reduced_, choices_->program, places);
   plan_ = expand(outline_, choices_->program, arena, plan, *whole_, arena_);
   note_origins(reduced_.graph);

@@ -8,6 +8,7 @@
 #include "luminal/compiler/outline_choice.h"
 #include "luminal/kernel/cut_search.h"
 #include "luminal/rules/choices.h"
+#include "luminal/support/file_cache.h"
 
 namespace luminal::compiler {
 
@@ -40,6 +41,8 @@ struct ProgramSearch {
   std::span<const std::string> weights = {};
   /// Where definitions are kept and looked for, if anywhere.
   FoundDefinitions* found = nullptr;
+  /// Where choices are kept on disk and looked for, if anywhere; not used with `costs`.
+  support::FileCache* cache = nullptr;
 };
 
 /// The program that was found for a graph, its plan, and how it lies in the graph. Ids are those of
@@ -87,6 +90,7 @@ class PlannedProgram {
   const graph::Graph& graph_;
   std::optional<rules::RuleOptions> rules_;
   FoundDefinitions* found_;
+  support::FileCache* cache_;
   Outline outline_;
   ReducedGraph reduced_;
   std::optional<rules::Choices> choices_;

@@ -69,7 +69,8 @@ class ChoiceClimber {
     if (costs_.refresh()) {
       BestCut candidate{adapted(before), std::numeric_limits<double>::infinity()};
       // What begins far above the best does not climb below it.
-      if (costs_.total(candidate.cut) <= best_.microseconds * kSlack + kSlackMicroseconds)
+      const double most = best_.microseconds * kSlack + kSlackMicroseconds;
+      if (costs_.total(candidate.cut, most) <= most)
         candidate.microseconds = climb_near(costs_, program_, candidate.cut, near(before));
       if (candidate.microseconds < best_.microseconds * kGain) {
         best_ = std::move(candidate);

@@ -216,6 +216,14 @@ const CutCosts::Costed& CutCosts::kernel(const Cut& cut, NodeId id) {
   return state_->kernels.emplace(std::move(key), std::move(costed)).first->second;
 }
 
+const CutCosts::Costed* CutCosts::known(const Cut& cut, NodeId id) {
+  const RegionKey key = state_->region(cut, id);
+  const auto found = state_->kernels.find(key);
+  if (found != state_->kernels.end()) return &found->second;
+  const bool rejected = key.inside.size() > state_->options.most_nodes;
+  return rejected || is_known(cut, id) ? &kernel(cut, id) : nullptr;
+}
+
 const CutCosts::Costed* CutCosts::affordable(const Cut& cut, NodeId id) {
   if (is_spent() && !is_known(cut, id)) return nullptr;
   return &kernel(cut, id);
@@ -231,11 +239,13 @@ void CutCosts::allow(size_t work) { state_->allowed += work; }
 bool CutCosts::is_spent() const { return state_->work >= state_->allowed; }
 size_t CutCosts::work() const { return state_->work; }
 
-double CutCosts::total(const Cut& cut) {
+double CutCosts::total(const Cut& cut, double most) {
   double sum = 0.0;
-  for (NodeId id : state_->order)
-    if (cut.contains(id) && !is_source(state_->program.node(id)))
-      sum += kernel(cut, id).microseconds;
+  for (NodeId id : state_->order) {
+    if (!cut.contains(id) || is_source(state_->program.node(id))) continue;
+    sum += kernel(cut, id).microseconds;
+    if (sum > most) break;
+  }
   return sum;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -78,8 +79,9 @@ class CutCosts {
   CutCosts(Arena& arena, const Program& program, const CutSearchOptions& options);
   ~CutCosts();
 
-  /// The sum over all kernels of a cut; infinite if one of them is rejected.
-  double total(const Cut& cut);
+  /// The sum over all kernels of a cut; infinite if one of them is rejected. Ends where it is more
+  /// than `most`.
+  double total(const Cut& cut, double most = std::numeric_limits<double>::infinity());
   /// The kernel of a node under a cut.
   struct Costed {
     double microseconds = 0.0;
@@ -87,6 +89,8 @@ class CutCosts {
     std::vector<NodeId> reads;
   };
   const Costed& kernel(const Cut& cut, NodeId id);
+  /// The same, but nothing if it was not looked at before.
+  const Costed* known(const Cut& cut, NodeId id);
   /// The same, but nothing if that takes work that is not allowed any more.
   const Costed* affordable(const Cut& cut, NodeId id);
   /// Allows so much more work. No work is allowed at first, but `kernel` does what it takes.

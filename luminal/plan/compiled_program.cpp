@@ -20,6 +20,7 @@
 #include "luminal/runtime/cpu/device.h"
 #include "luminal/runtime/cpu/module.h"
 #include "luminal/support/check.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::plan {
 namespace {
@@ -78,6 +79,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   }
 
   void run_into(const RunRequest& request, std::vector<Array>& outputs) override {
+    const support::TraceSpan span("run", "run");
     outputs.resize(plan_.outputs.size());
     for (Array& output : outputs) output.rebind(graph::DType::kF32, kNoElements, nullptr);
     bind(request);
@@ -311,6 +313,8 @@ class Compiled : public CompiledProgram, private RunMemory {
                                        [&](size_t buffer) { return is_new_[buffer]; });
     if (!reads_new && prepared_values_[k] && is_prepared(launch, *values, *prepared_values_[k]))
       return;
+    support::TraceSpan span("prepare", plan_.prepare[k].label);
+    if (span.is_on()) describe(span, plan_.prepare[k]);
     start(launch, *values, pointers_[plan_.steps.size() + k]);
     for (const size_t buffer : launch.buffers)
       is_new_[buffer] = plan_.buffers[buffer].place == Place::kPrepared;
@@ -365,8 +369,16 @@ class Compiled : public CompiledProgram, private RunMemory {
     runtime::launch_on_team(team_, entries_[launch.kernel], call, values.scratch_bytes);
   }
 
+  void describe(support::TraceSpan& span, const PlanStep& step) const {
+    span.note("node", fmt::format("%{}", step.node.value));
+    span.note("type", graph::to_string(step.type));
+    if (!step.schedule.empty()) span.note("schedule", step.schedule);
+  }
+
   void execute(size_t number, const RunRequest& request) {
     const PlanStep& step = plan_.steps[number];
+    support::TraceSpan span("step", step.label);
+    if (span.is_on()) describe(span, step);
     const auto begin = std::chrono::steady_clock::now();
     if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
       const auto& values = values_.launch(number);
@@ -493,6 +505,7 @@ class Compiled : public CompiledProgram, private RunMemory {
 
 std::unique_ptr<CompiledProgram> load_plan(Plan plan, int threads) {
   if (!plan.variants.empty()) return load_variants(std::move(plan), threads);
+  const support::TraceSpan span("compile", "load");
   return std::make_unique<Compiled>(std::move(plan), threads);
 }
 

@@ -24,6 +24,7 @@ enum class EnvVar {
   kProgress,
   kCheckSteps,
   kCheckDir,
+  kTrace,
   kXdgCacheHome,
   kHome,
 };
@@ -65,6 +66,8 @@ inline constexpr std::array kEnvironmentTable{
         "compare every kernel of every run with the interpreter and end at the first wrong one"},
     EnvInfo{EnvVar::kCheckDir, "LUMINAL_CHECK_DIR", EnvKind::kText, ".", "", 0, 0,
             "where a wrong kernel and its inputs are saved for luminal-replay"},
+    EnvInfo{EnvVar::kTrace, "LUMINAL_TRACE", EnvKind::kText, "", "", 0, 0,
+            "a file for what compiling and running take, to be shown by Perfetto"},
     EnvInfo{EnvVar::kXdgCacheHome, "XDG_CACHE_HOME", EnvKind::kText, "", "", 0, 0,
             "the user's cache directory, as the desktop standard has it"},
     EnvInfo{EnvVar::kHome, "HOME", EnvKind::kText, "", "", 0, 0,

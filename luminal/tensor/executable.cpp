@@ -12,6 +12,7 @@
 #include "luminal/graph/npy.h"
 #include "luminal/plan/plan_file.h"
 #include "luminal/support/error.h"
+#include "luminal/support/trace.h"
 
 namespace luminal {
 namespace {
@@ -96,6 +97,7 @@ void check_names(const graph::Graph& graph, const compiler::Options& options) {
 Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
                        const CompileOptions& options)
     : state_(graph.state()) {
+  const support::TraceSpan whole("compile", "compile");
   check_names(state_->graph, options.compiler);
   std::vector<graph::Edge> wanted;
   auto want = [&](const graph::Edge& edge) {
@@ -116,7 +118,10 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
   graph::PassList passes("compile");
   for (const graph::Pass& pass : options.passes) passes.add(pass);
   if (options.simplify) passes.add(graph::default_passes());
-  lowered = passes.run(lowered, {.verify = options.verify}).graph;
+  {
+    const support::TraceSpan span("compile", "passes");
+    lowered = passes.run(lowered, {.verify = options.verify}).graph;
+  }
   needed_inputs_ = needed_inputs(state_->graph, lowered);
   if (options.backend == Backend::kInterpreter)
     program_ = graph::make_interpreter(std::move(lowered));

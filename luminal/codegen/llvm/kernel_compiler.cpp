@@ -17,6 +17,7 @@
 
 #include "luminal/codegen/llvm/code_version.h"
 #include "luminal/support/check.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::codegen {
 namespace {
@@ -109,17 +110,21 @@ std::string KernelCompiler::cache_key(const KernelSource& source) const {
 }
 
 runtime::Artifact KernelCompiler::compile(const KernelSource& source) const {
+  support::TraceSpan span("kernel code", source.label);
   const bool cached = cache_ != nullptr && !source.key.empty();
   if (cached) {
     if (const auto bytes = cache_->get(cache_key(source))) {
       // The cache checks its files; bytes of another layout are of another version of ours.
       try {
-        return runtime::artifact_from_bytes(*bytes);
+        runtime::Artifact found = runtime::artifact_from_bytes(*bytes);
+        span.note("from", "cache");
+        return found;
       } catch (const UserError&) {
         cache_->remove(cache_key(source));
       }
     }
   }
+  span.note("from", "compiler");
   runtime::Artifact artifact;
   artifact.label = source.label;
   artifact.compiler = compiler_version();

@@ -1,0 +1,153 @@
+#include "luminal/support/trace.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "luminal/support/env.h"
+#include "luminal/support/error.h"
+#include "luminal/support/text.h"
+
+namespace luminal::support {
+namespace {
+
+/// Who is told. Never destroyed: spans of static objects may end late.
+struct Sinks {
+  std::mutex mutex;
+  std::vector<TraceSink*> all;
+  std::atomic<size_t> count = 0;
+};
+
+Sinks& sinks() {
+  static auto* const kSinks = new Sinks;
+  return *kSinks;
+}
+
+void add_sink(TraceSink* sink) {
+  const std::scoped_lock lock(sinks().mutex);
+  sinks().all.push_back(sink);
+  sinks().count = sinks().all.size();
+}
+
+void remove_sink(TraceSink* sink) {
+  const std::scoped_lock lock(sinks().mutex);
+  std::erase(sinks().all, sink);
+  sinks().count = sinks().all.size();
+}
+
+/// The file that the environment asks for, closed when the process ends.
+struct ProcessTrace {
+  ProcessTrace() {
+    const Environment& all = environment();
+    if (!all.is_set(EnvVar::kTrace)) return;
+    file = std::make_unique<TraceFile>(all.text(EnvVar::kTrace));
+    add_sink(file.get());
+  }
+  ~ProcessTrace() {
+    if (file != nullptr) remove_sink(file.get());
+  }
+  ProcessTrace(const ProcessTrace&) = delete;
+  ProcessTrace& operator=(const ProcessTrace&) = delete;
+  std::unique_ptr<TraceFile> file;
+};
+
+double now_us() {
+  using Clock = std::chrono::steady_clock;
+  static const Clock::time_point kStart = Clock::now();
+  return std::chrono::duration<double, std::micro>(Clock::now() - kStart).count();
+}
+
+std::string quoted(std::string_view text) { return fmt::format("\"{}\"", escape_json(text)); }
+
+int thread_number() {
+  static std::atomic<int> next = 0;
+  thread_local const int kNumber = next++;
+  return kNumber;
+}
+
+}  // namespace
+
+TraceRecording::TraceRecording() { add_sink(this); }
+TraceRecording::~TraceRecording() { remove_sink(this); }
+
+std::vector<TraceEvent> TraceRecording::events() const {
+  const std::scoped_lock lock(sinks().mutex);
+  return events_;
+}
+
+double TraceRecording::total_us(std::string_view category, std::string_view name) const {
+  double total = 0;
+  for (const TraceEvent& event : events())
+    if (event.category == category && event.name == name) total += event.duration_us;
+  return total;
+}
+
+struct TraceFile::Stream {
+  std::FILE* file = nullptr;
+  pid_t owner = ::getpid();
+  bool first = true;
+};
+
+TraceFile::TraceFile(const std::string& path) : stream_(std::make_unique<Stream>()) {
+  stream_->file = std::fopen(path.c_str(), "we");
+  if (stream_->file == nullptr)
+    throw UserError("trace",
+                    "cannot write \"{}\": {}; LUMINAL_TRACE names a file in a folder that exists",
+                    path, std::strerror(errno));
+  std::fputs("[", stream_->file);
+}
+
+TraceFile::~TraceFile() {
+  // What a child has in its copy of the buffer is its parent's.
+  if (stream_->owner != ::getpid()) return;
+  std::fputs("\n]\n", stream_->file);
+  std::fclose(stream_->file);
+}
+
+void TraceFile::add(const TraceEvent& event) {
+  if (stream_->owner != ::getpid()) return;
+  std::string notes;
+  for (const auto& [key, value] : event.notes)
+    notes += fmt::format("{}{}: {}", notes.empty() ? "" : ", ", quoted(key), quoted(value));
+  const std::string line = fmt::format(
+      "{}\n{{\"name\": {}, \"cat\": {}, \"ph\": \"X\", \"ts\": {:.3f}, \"dur\": {:.3f}, \"pid\": "
+      "{}, \"tid\": {}, \"args\": {{{}}}}}",
+      std::exchange(stream_->first, false) ? "" : ",", quoted(event.name), quoted(event.category),
+      event.begin_us, event.duration_us, stream_->owner, event.thread, notes);
+  std::fputs(line.c_str(), stream_->file);
+}
+
+bool is_traced() {
+  static const ProcessTrace kProcess;
+  return sinks().count.load(std::memory_order_relaxed) > 0;
+}
+
+TraceSpan::TraceSpan(std::string_view category, std::string_view name) {
+  if (!is_traced()) return;
+  event_ = std::make_unique<TraceEvent>();
+  event_->category = category;
+  event_->name = name;
+  event_->thread = thread_number();
+  event_->begin_us = now_us();
+}
+
+void TraceSpan::note(std::string_view key, std::string_view value) {
+  if (event_ != nullptr) event_->notes.emplace_back(key, value);
+}
+
+void TraceSpan::end() {
+  if (event_ == nullptr) return;
+  event_->duration_us = now_us() - event_->begin_us;
+  {
+    const std::scoped_lock lock(sinks().mutex);
+    for (TraceSink* sink : sinks().all) sink->add(*event_);
+  }
+  event_.reset();
+}
+
+}  // namespace luminal::support

@@ -19,6 +19,8 @@ void add_cache_command(CLI::App& app, std::ostream& out);
 void add_run_command(CLI::App& app, std::ostream& out);
 /// `luminal inspect GRAPH`: what rules make of a graph.
 void add_inspect_command(CLI::App& app, std::ostream& out);
+/// `luminal viz GRAPH`: a page of everything a compile did.
+void add_viz_command(CLI::App& app, std::ostream& out);
 /// `luminal devices`: what this machine computes on.
 void add_devices_command(CLI::App& app, std::ostream& out);
 

@@ -2,19 +2,16 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <random>
 
 #include "luminal/cli/commands.h"
 #include "luminal/cli/program_file.h"
-#include "luminal/graph/dim_binding.h"
+#include "luminal/cli/random_inputs.h"
 #include "luminal/graph/file_run.h"
 #include "luminal/graph/npy.h"
 #include "luminal/support/error.h"
 
 namespace luminal::cli {
 namespace {
-
-using graph::Array;
 
 /// What the options say.
 struct RunArguments {
@@ -26,38 +23,6 @@ struct RunArguments {
   uint64_t seed = 1;
   bool describe = false;
 };
-
-/// Data for an input that has none: numbers from -1 to 1, and 0 or 1 where they are whole, which
-/// also do as positions.
-Array random_data(const graph::TensorType& type, const graph::DimValues& dims,
-                  std::mt19937_64& random) {
-  const graph::Extents extents = graph::extents_of(type.shape, dims);
-  std::vector<double> values(static_cast<size_t>(graph::element_count(extents)));
-  std::uniform_real_distribution<double> numbers(-1.0, 1.0);
-  for (double& value : values)
-    value = graph::is_float(type.dtype) ? numbers(random) : static_cast<double>(random() & 1U);
-  return Array::from<double>(graph::DType::kF64, extents, values).cast(type.dtype);
-}
-
-/// Fills the inputs that were given no data. Dims that were given no value follow from data.
-void fill_inputs(const graph::Graph& graph, uint64_t seed, graph::FileRun& run) {
-  std::mt19937_64 random(seed);
-  std::map<std::string, const Array*> given;
-  for (const auto& [name, value] : run.inputs)
-    if (graph.find_input(name)) given[name] = &value;
-  const graph::DimValues dims = graph::bind_dims(graph, given, run.dims);
-  for (const graph::Node& node : graph.nodes()) {
-    if (node.op != graph::Op::kInput) continue;
-    const std::string& name = node.attribute<graph::InputAttribute>().name;
-    if (run.inputs.contains(name)) continue;
-    try {
-      run.inputs.emplace(name, random_data(node.type, dims, random));
-    } catch (const Error& error) {
-      throw UserError("run", "input {} of type {} needs its dims, as in --dim seq=128: {}", name,
-                      graph::to_string(node.type), error.what());
-    }
-  }
-}
 
 graph::FileRun read(const RunArguments& arguments) {
   graph::FileRun run;

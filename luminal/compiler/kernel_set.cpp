@@ -156,6 +156,8 @@ void KernelSet::compile() {
   }
   const codegen::KernelCompiler compiler(
       target_, options_.cache ? &codegen::default_kernel_cache() : nullptr);
+  if (options_.on_code)
+    for (const codegen::KernelSource* source : sources) options_.on_code(*source, target_);
   kernels_.resize(sources.size());
   each(sources.size(), [&](size_t k) {
     kernels_[k] = {compiler.compile(*sources[k]), sources[k]->entries.front().name};

@@ -54,6 +54,8 @@ struct Options {
   /// The schedule of a kernel, where one is known; asked once for every distinct kernel, in the
   /// order of the plan. A schedule that does not fit is passed over. Nothing: what is thought best.
   std::function<std::optional<codegen::Schedule>(const KernelRequest&)> schedules = {};
+  /// Called with every distinct piece of code before it is compiled, for those who show it.
+  std::function<void(const codegen::KernelSource&, const codegen::CpuTarget&)> on_code = {};
   /// Keep the text of every kernel's loops, for explaining.
   bool keep_text = false;
   /// Keep what every kernel should compute, compare every step of every run with it and end the run

@@ -1,0 +1,205 @@
+#include "luminal/cli/compile_page.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "luminal/graph/drawing.h"
+#include "luminal/plan/plan.h"
+#include "luminal/support/text.h"
+
+namespace luminal::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Longer code is cut: nobody reads on, and browsers get slow.
+constexpr size_t kMostCode = 400'000;
+
+std::string cut(const std::string& text) {
+  if (text.size() <= kMostCode) return text;
+  return text.substr(0, kMostCode) +
+         fmt::format("\n... {} bytes more are left out\n", text.size() - kMostCode);
+}
+
+ordered_json passes_json(const InspectedGraph& graph) {
+  ordered_json rows = ordered_json::array();
+  for (const graph::PassStep& step : graph.passes().steps)
+    if (step.changed)
+      rows.push_back({{"name", step.name},
+                      {"round", step.round},
+                      {"before", step.nodes_before},
+                      {"after", step.nodes_after},
+                      {"us", step.microseconds}});
+  return rows;
+}
+
+/// Classes as short arrays: [label, type, names, [[text, rule, reads...]...], readers].
+ordered_json classes_json(InspectedGraph& graph) {
+  const auto labels = [&](const std::vector<egraph::Value>& classes) {
+    ordered_json names = ordered_json::array();
+    for (const egraph::Value place : classes) names.push_back(graph.label(place));
+    return names;
+  };
+  ordered_json rows = ordered_json::array();
+  for (const egraph::Value place : graph.classes()) {
+    ordered_json nodes = ordered_json::array();
+    for (const egraph::NodeRef& node : graph.nodes(place))
+      nodes.push_back(
+          {graph.op(node), graph.text(node), graph.rule(node), labels(graph.operands(node))});
+    rows.push_back({graph.label(place), graph.type_text(place), graph.called(place),
+                    std::move(nodes), labels(graph.readers(place))});
+  }
+  return rows;
+}
+
+ordered_json rules_json(InspectedGraph& graph) {
+  ordered_json rows = ordered_json::array();
+  for (const egraph::RuleState& rule : graph.database().rules)
+    if (rule.matches > 0)
+      rows.push_back({{"name", rule.rule->name},
+                      {"ruleset", rule.rule->ruleset},
+                      {"matches", rule.matches},
+                      {"rows", rule.rows_visited},
+                      {"us", rule.seconds * 1e6}});
+  return rows;
+}
+
+const char* kind_of(const plan::PlanStep& step) {
+  if (std::holds_alternative<plan::LaunchStep>(step.action)) return "launch";
+  if (std::holds_alternative<plan::HostStep>(step.action)) return "host";
+  return std::holds_alternative<plan::CopyStep>(step.action) ? "copy" : "check";
+}
+
+/// Loop nests and code are written once, however many steps share them.
+class StepWriter {
+ public:
+  explicit StepWriter(const CompileRecord& record) : record_(record) {}
+
+  void add(const plan::PlanStep& step, bool prepare) {
+    ordered_json row = {{"label", step.label},           {"type", graph::to_string(step.type)},
+                        {"kind", kind_of(step)},         {"prepare", prepare},
+                        {"byRules", step.made_by_rules}, {"node", step.node.value},
+                        {"schedule", step.schedule},     {"estimate", step.estimated_us},
+                        {"loops", number_of(step.text)}};
+    if (const auto* launch = std::get_if<plan::LaunchStep>(&step.action))
+      row["code"] = code_of(launch->kernel);
+    steps.push_back(std::move(row));
+  }
+
+  ordered_json steps = ordered_json::array();
+  ordered_json loops = ordered_json::array();
+  ordered_json code = ordered_json::array();
+
+ private:
+  int number_of(const std::string& text) {
+    if (text.empty()) return -1;
+    const auto [place, is_new] = loops_.emplace(text, static_cast<int>(loops.size()));
+    if (is_new) loops.push_back(text);
+    return place->second;
+  }
+
+  int code_of(size_t kernel) {
+    const runtime::Artifact& artifact = record_.program->plan().kernels[kernel].artifact;
+    const auto text = record_.code.find(support::hash128(artifact.code));
+    if (text == record_.code.end()) return -1;
+    const auto [place, is_new] = code_.emplace(text->first, static_cast<int>(code.size()));
+    if (is_new)
+      code.push_back({{"ir", cut(text->second.ir)},
+                      {"assembly", cut(text->second.assembly)},
+                      {"bytes", artifact.code.size()}});
+    return place->second;
+  }
+
+  const CompileRecord& record_;
+  std::map<std::string, int> loops_;
+  std::map<support::Hash128, int> code_;
+};
+
+ordered_json run_json(const CompileRecord& record) {
+  ordered_json rows = ordered_json::array();
+  for (const graph::StepReport& step : record.run)
+    rows.push_back(
+        {{"name", step.name},
+         {"type", fmt::format("{}[{}]", graph::name(step.dtype), fmt::join(step.extents, ", "))},
+         {"us", step.microseconds}});
+  return rows;
+}
+
+ordered_json search_json(const CompileRecord& record) {
+  if (!record.search) return nullptr;
+  ordered_json points = ordered_json::array();
+  for (const SearchPoint& point : record.points)
+    points.push_back({point.kernel, point.seconds, point.microseconds});
+  ordered_json gains = ordered_json::array();
+  for (const compiler::KernelGain& gain : record.search->gains)
+    gains.push_back({{"label", gain.label},
+                     {"schedule", gain.schedule},
+                     {"before", gain.default_us},
+                     {"after", gain.best_us},
+                     {"uses", gain.uses}});
+  return {{"text", compiler::to_string(*record.search)},
+          {"fast", record.search->fast_us},
+          {"best", record.search->best_us},
+          {"points", std::move(points)},
+          {"gains", std::move(gains)}};
+}
+
+ordered_json page_json(const std::string& title, CompileRecord& record) {
+  InspectedGraph& graph = *record.graph;
+  StepWriter writer(record);
+  for (const plan::PlanStep& step : record.program->plan().prepare) writer.add(step, true);
+  for (const plan::PlanStep& step : record.program->plan().steps) writer.add(step, false);
+  ordered_json dims = ordered_json::object();
+  for (const auto& [name, value] : record.dims) dims[name] = value;
+  return {
+      {"title", title},
+      {"dims", std::move(dims)},
+      {"compileSeconds", record.compile_seconds},
+      {"nodesWritten", graph.written().size()},
+      {"nodesSimplified", graph.simplified().size()},
+      {"egraphNodes", graph.egraph().num_nodes()},
+      {"passes", passes_json(graph)},
+      {"rules", rules_json(graph)},
+      {"classes", classes_json(graph)},
+      {"steps", std::move(writer.steps)},
+      {"loops", std::move(writer.loops)},
+      {"code", std::move(writer.code)},
+      {"run", run_json(record)},
+      {"search", search_json(record)},
+      {"drawings",
+       {{"written", graph::to_html(graph.written(), {.title = title + ", as written"})},
+        {"simplified", graph::to_html(graph.simplified(), {.title = title + ", after passes"})}}}};
+}
+
+/// JSON inside a script: no text can end the script it stands in.
+std::string script_json(const ordered_json& data) {
+  std::string result;
+  for (const char c : data.dump(-1, ' ', false, ordered_json::error_handler_t::replace)) {
+    if (c == '<')
+      result += "\\u003c";
+    else
+      result += c;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string compile_page(const std::string& title, CompileRecord& record) {
+  std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  page += "<title>" + support::escape_html(title) + " - luminal</title>\n<style>";
+  page += kCompilePageStyle;
+  page += "</style>\n</head>\n<body>";
+  page += kCompilePageBody;
+  page += "<script type=\"application/json\" id=\"compile-data\">" +
+          script_json(page_json(title, record));
+  page += "</script>\n<script>";
+  page += kCompilePageScript;
+  page += "</script>\n</body>\n</html>\n";
+  return page;
+}
+
+}  // namespace luminal::cli

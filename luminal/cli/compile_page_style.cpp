@@ -1,0 +1,117 @@
+#include "luminal/cli/compile_page.h"
+
+namespace luminal::cli {
+
+const std::string_view kCompilePageStyle = R"css(
+:root {
+  color-scheme: light;
+  --page: #f7f8fa; --surface: #ffffff; --border: #d5d9e0; --text: #1b2230; --muted: #66708a;
+  --accent: #2f6fed; --soft: #e8effd; --launch: #2a9d8f; --host: #d9822b; --copy: #8757d6;
+  --check: #7d8aa5; --good: #259b5a; --bad: #d14d57; --hit: #fff3bf;
+}
+:root[data-theme="dark"] {
+  color-scheme: dark;
+  --page: #12151c; --surface: #1c212b; --border: #343c4b; --text: #e6eaf2; --muted: #98a3b8;
+  --accent: #6ea0ff; --soft: #24314d; --launch: #45c3b3; --host: #f0a355; --copy: #b18cf2;
+  --check: #93a0bb; --good: #4fce88; --bad: #f07a83; --hit: #4d4420;
+}
+* { box-sizing: border-box; }
+html, body { height: 100%; margin: 0; }
+body { display: flex; flex-direction: column; background: var(--page); color: var(--text);
+       font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+header { display: flex; align-items: center; gap: 6px 14px; padding: 8px 16px; flex-wrap: wrap;
+         background: var(--surface); border-bottom: 1px solid var(--border); }
+h1 { font-size: 16px; font-weight: 650; margin: 0; }
+nav { display: flex; gap: 2px; flex: 1; flex-wrap: wrap; }
+button, input { font: inherit; color: inherit; background: var(--page);
+                border: 1px solid var(--border); border-radius: 7px; padding: 4px 11px; }
+button { cursor: pointer; }
+button:hover { border-color: var(--accent); }
+button:focus-visible, input:focus-visible { outline: 2px solid var(--accent); }
+nav button { border-color: transparent; background: none; }
+nav button[aria-selected="true"] { background: var(--soft); color: var(--accent); font-weight: 600; }
+nav button .count { color: var(--muted); font-size: 12px; margin-left: 5px; font-weight: 400; }
+main { flex: 1; min-height: 0; position: relative; }
+main > section { position: absolute; inset: 0; overflow: auto; padding: 20px; }
+main > section[hidden] { display: none; }
+main > section.whole { padding: 0; overflow: hidden; }
+iframe { width: 100%; height: 100%; border: 0; display: block; }
+h2 { font-size: 15px; margin: 26px 0 10px; }
+h2:first-child { margin-top: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; }
+.card { background: var(--surface); border: 1px solid var(--border); border-radius: 10px;
+        padding: 12px 14px; }
+.card b { display: block; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; }
+.card span { color: var(--muted); font-size: 12.5px; }
+table { border-collapse: collapse; width: 100%; background: var(--surface); font-size: 13px;
+        border: 1px solid var(--border); border-radius: 10px; }
+th { text-align: left; color: var(--muted); font-weight: 500; }
+th, td { padding: 5px 12px; border-bottom: 1px solid var(--border); vertical-align: top; }
+tr:last-child td { border-bottom: 0; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.scroll { overflow-x: auto; }
+code, pre { font: 12.5px/1.45 ui-monospace, "SFMono-Regular", Menlo, "DejaVu Sans Mono", monospace; }
+pre { margin: 0; padding: 14px; overflow: auto; background: var(--surface); tab-size: 4;
+      border: 1px solid var(--border); border-radius: 10px; }
+.muted { color: var(--muted); }
+.bar { display: flex; gap: 10px; align-items: center; margin-bottom: 14px; flex-wrap: wrap; }
+.bar input { width: min(340px, 100%); }
+details { background: var(--surface); border: 1px solid var(--border); border-radius: 9px;
+          margin-bottom: 6px; }
+details[open] { border-color: var(--accent); }
+summary { padding: 6px 12px; cursor: pointer; display: flex; gap: 6px 12px; flex-wrap: wrap; }
+summary b { min-width: 56px; }
+summary .ops { color: var(--muted); flex: 1; min-width: 0; overflow: hidden;
+               text-overflow: ellipsis; white-space: nowrap; }
+details .body { padding: 4px 14px 12px; border-top: 1px solid var(--border); }
+.node { padding: 4px 0; overflow-wrap: anywhere; }
+.node .by { color: var(--accent); font-size: 12.5px; }
+a.class { color: var(--accent); cursor: pointer; text-decoration: none; margin-right: 8px; }
+a.class:hover { text-decoration: underline; }
+.tag { display: inline-block; border-radius: 5px; padding: 0 7px; font-size: 12px;
+       background: var(--soft); color: var(--accent); }
+.split { display: grid; grid-template-columns: minmax(280px, 2fr) 3fr; gap: 18px; height: 100%; }
+.split > div { overflow: auto; min-width: 0; min-height: 0; }
+.step { display: block; width: 100%; text-align: left; margin-bottom: 5px; padding: 7px 12px;
+        background: var(--surface); border-left: 4px solid var(--kind); }
+.step[aria-selected="true"] { background: var(--soft); border-color: var(--accent);
+                              border-left-color: var(--kind); }
+.step .line { display: flex; gap: 10px; }
+.step .line b { flex: 1; font-weight: 550; overflow-wrap: anywhere; }
+.step .line span { color: var(--muted); white-space: nowrap; font-variant-numeric: tabular-nums; }
+.step .share { height: 4px; border-radius: 2px; background: var(--kind); margin-top: 5px;
+               min-width: 2px; }
+.step small { color: var(--muted); overflow-wrap: anywhere; }
+.tabs { display: flex; gap: 4px; margin: 14px 0 8px; }
+.tabs button[aria-selected="true"] { background: var(--soft); color: var(--accent); }
+dl { display: grid; grid-template-columns: auto 1fr; gap: 3px 16px; margin: 8px 0; }
+dt { color: var(--muted); }
+dd { margin: 0; overflow-wrap: anywhere; }
+svg { display: block; width: 100%; background: var(--surface); border: 1px solid var(--border);
+      border-radius: 10px; }
+svg text { fill: var(--muted); font-size: 11px; }
+.lane { position: relative; height: 44px; background: var(--surface); overflow: hidden;
+        border: 1px solid var(--border); border-radius: 9px; }
+.lane button { position: absolute; top: 5px; bottom: 5px; padding: 0 4px; border-radius: 4px;
+               background: var(--kind); border: 0; color: #fff; font-size: 11px; overflow: hidden;
+               white-space: nowrap; text-overflow: ellipsis; min-width: 1px; }
+.lane button[aria-selected="true"] { outline: 2px solid var(--text); }
+.axis { display: flex; justify-content: space-between; color: var(--muted); font-size: 12px;
+        margin: 4px 2px 18px; }
+@media (max-width: 860px) {
+  .split { grid-template-columns: 1fr; height: auto; }
+  main > section { padding: 12px; }
+  summary .ops { white-space: normal; flex-basis: 100%; }
+}
+)css";
+
+const std::string_view kCompilePageBody = R"html(
+<header>
+  <h1 id="title"></h1>
+  <nav id="tabs" role="tablist"></nav>
+  <button id="theme" aria-label="Light or dark">&#9681;</button>
+</header>
+<main id="main"></main>
+)html";
+
+}  // namespace luminal::cli

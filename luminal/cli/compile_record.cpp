@@ -1,0 +1,102 @@
+#include "luminal/cli/compile_record.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <sstream>
+
+#include "luminal/cli/random_inputs.h"
+#include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/compiler/make_compiled.h"
+#include "luminal/search/tuning_database.h"
+#include "luminal/support/error.h"
+
+namespace luminal::cli {
+namespace {
+
+/// Keeps the text of every piece of code that is compiled.
+void keep_code(const codegen::KernelSource& source, const codegen::CpuTarget& target,
+               std::map<support::Hash128, CodeText>& kept) {
+  const codegen::KernelCompiler compiler(target, &codegen::default_kernel_cache());
+  const support::Hash128 hash = support::hash128(compiler.compile(source).code);
+  if (kept.contains(hash)) return;
+  kept[hash] = {compiler.ir_text(source), compiler.assembly_text(source)};
+}
+
+std::vector<SearchPoint> points_since(const search::TuningDatabase& database, int64_t begin) {
+  std::vector<SearchPoint> points;
+  for (const search::TunedKernel& kernel : database.kernels())
+    for (const search::TuningRecord& record : database.records(kernel.kernel)) {
+      if (record.measured_at < begin) continue;
+      const auto* timing = std::get_if<search::Timing>(&record.result);
+      points.push_back({kernel.label, static_cast<double>(record.measured_at - begin),
+                        timing == nullptr ? 0.0 : timing->median_us});
+    }
+  return points;
+}
+
+void search_and_compile(const compiler::Options& options, const RecordOptions& wanted,
+                        CompileRecord& record) {
+  const std::string path =
+      wanted.database.empty() ? search::default_tuning_path() : wanted.database;
+  if (path.empty())
+    throw UserError("viz",
+                    "a search needs a database: there is no cache directory, and "
+                    "--database FILE names none");
+  search::TuningDatabase database(path);
+  const int64_t begin = std::time(nullptr);
+  record.program = compiler::make_searched(
+      record.graph->simplified(), options,
+      {.seconds = wanted.search_seconds, .database = &database, .progress = false},
+      &record.search.emplace());
+  record.points = points_since(database, begin);
+}
+
+/// Runs often enough that one disturbance does not show: a step has its median time. The first run
+/// prepares weights and does not count.
+void run_it(CompileRecord& record) {
+  constexpr size_t kRuns = 7;
+  graph::FileRun files{.dims = record.dims};
+  fill_inputs(record.program->graph(), 1, files);
+  std::ostringstream text;
+  graph::RunRequest request;
+  request.dims = files.dims;
+  request.text = &text;
+  for (const auto& [name, value] : files.inputs) request.inputs[name] = &value;
+  record.program->run(request);
+  std::vector<std::vector<double>> times;
+  for (size_t run = 0; run < kRuns; ++run) {
+    record.run.clear();
+    request.on_step = [&](const graph::StepReport& step) { record.run.push_back(step); };
+    record.program->run(request);
+    times.resize(record.run.size());
+    for (size_t k = 0; k < record.run.size(); ++k) times[k].push_back(record.run[k].microseconds);
+  }
+  for (size_t k = 0; k < record.run.size(); ++k) {
+    std::nth_element(times[k].begin(), times[k].begin() + kRuns / 2, times[k].end());
+    record.run[k].microseconds = times[k][kRuns / 2];
+  }
+}
+
+}  // namespace
+
+CompileRecord record_compile(const graph::Graph& written, const RecordOptions& options) {
+  CompileRecord record;
+  record.graph = std::make_unique<InspectedGraph>(written, rules::RuleOptions{});
+  record.dims = dims_for_looking(written, options.dims);
+  compiler::Options compile{.dims = record.dims, .keep_text = true};
+  compile.on_code = [&](const codegen::KernelSource& source, const codegen::CpuTarget& target) {
+    keep_code(source, target, record.code);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  if (options.search_seconds > 0)
+    search_and_compile(compile, options, record);
+  else
+    record.program = compiler::make_compiled(record.graph->simplified(), compile);
+  record.compile_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (options.run) run_it(record);
+  return record;
+}
+
+}  // namespace luminal::cli

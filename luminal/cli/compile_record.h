@@ -1,0 +1,56 @@
+// One compile with everything worth looking at kept: the graph before and after passes, the
+// e-graph, the plan with loops, LLVM IR and assembly of its kernels, the search if there was one,
+// and the times of one run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "luminal/cli/inspected_graph.h"
+#include "luminal/compiler/search_options.h"
+#include "luminal/plan/compiled_program.h"
+#include "luminal/support/hash.h"
+
+namespace luminal::cli {
+
+/// How to compile and run.
+struct RecordOptions {
+  graph::DimValues dims = {};  ///< others get a value of their own choice
+  double search_seconds = 0;   ///< 0: the cost model chooses
+  std::string database = {};   ///< of the search; empty: that of this machine
+  bool run = true;             ///< also run once on random data
+};
+
+/// The code of one kernel, for people.
+struct CodeText {
+  std::string ir;
+  std::string assembly;
+};
+
+/// A measurement that the search made.
+struct SearchPoint {
+  std::string kernel;
+  double seconds = 0;       ///< since the search began, whole ones
+  double microseconds = 0;  ///< 0: rejected
+};
+
+/// See above.
+struct CompileRecord {
+  std::unique_ptr<InspectedGraph> graph;
+  std::unique_ptr<plan::CompiledProgram> program;
+  graph::DimValues dims;
+  double compile_seconds = 0;
+  /// By the hash of the object code of a kernel.
+  std::map<support::Hash128, CodeText> code;
+  std::optional<compiler::SearchReport> search;
+  std::vector<SearchPoint> points;
+  std::vector<graph::StepReport> run;  ///< in order, median times; empty if not run
+};
+
+/// Compiles a graph for this machine. UserError for graphs and dims that cannot be.
+CompileRecord record_compile(const graph::Graph& written, const RecordOptions& options);
+
+}  // namespace luminal::cli

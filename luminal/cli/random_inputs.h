@@ -1,0 +1,15 @@
+// Data for whoever wants to run a graph and has none.
+#pragma once
+
+#include "luminal/graph/file_run.h"
+
+namespace luminal::cli {
+
+/// Fills the inputs that were given no data. Dims that were given no value follow from data.
+/// UserError naming the input if its dims are not known.
+void fill_inputs(const graph::Graph& graph, uint64_t seed, graph::FileRun& run);
+
+/// Every dim of the graph with a value: what is given, else one that is neither tiny nor large.
+graph::DimValues dims_for_looking(const graph::Graph& graph, graph::DimValues dims);
+
+}  // namespace luminal::cli

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Clicks through the pages that `luminal viz` writes, in a headless browser.
+
+  page_test.py LUMINAL [SCREENSHOTS]    LUMINAL is the command; pictures of every part go to the folder, if one is named
+
+Speaks to chromedriver by itself (the WebDriver protocol), so that it needs no more than the browser: Debian's chromium and
+chromium-driver. Without them it exits 77, which ctest counts as skipped.
+"""
+
+import base64
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+SKIPPED = 77
+NASTY = "</script><script>window.bad=1</script><img src=x onerror='window.bad=2'>"
+NASTY_GRAPH = f'%0: f32[4] = input "{NASTY}"\n%1: f32[4] = exp %0 name="<b>bold</b>"\noutput "y" = %1\n'
+
+
+class Browser:
+    """A browser with one window."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.base = f"http://127.0.0.1:{port}"
+        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.session = ""
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,900"]
+        capabilities = {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }
+        for attempt in range(60):
+            try:
+                answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
+                break
+            except (urllib.error.URLError, ConnectionError):
+                if attempt == 59:
+                    raise
+                time.sleep(0.5)
+        self.session = "/session/" + answer["sessionId"]
+
+    def call(self, method: str, path: str, body: dict | None = None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()) from error
+
+    def open(self, file: pathlib.Path, part: str = "") -> None:
+        self.call("POST", self.session + "/url", {"url": "about:blank"})
+        self.call("POST", self.session + "/url", {"url": file.as_uri() + ("#" + part if part else "")})
+
+    def script(self, text: str, *arguments):
+        return self.call("POST", self.session + "/execute/sync", {"script": text, "args": list(arguments)})
+
+    def click(self, selector: str) -> None:
+        """A click with the mouse, at the element's middle: something in front of it is an error."""
+        found = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
+        self.call("POST", f"{self.session}/element/{next(iter(found.values()))}/click", {})
+
+    def type(self, selector: str, text: str) -> None:
+        found = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
+        element = next(iter(found.values()))
+        self.call("POST", f"{self.session}/element/{element}/clear", {})
+        self.call("POST", f"{self.session}/element/{element}/value", {"text": text})
+
+    def resize(self, width: int, height: int) -> None:
+        self.call("POST", self.session + "/window/rect", {"width": width, "height": height})
+
+    def wait(self, condition: str) -> None:
+        """Until a JavaScript expression holds."""
+        for _ in range(100):
+            if self.script("return !!(" + condition + ")"):
+                return
+            time.sleep(0.05)
+        raise AssertionError("never became true: " + condition)
+
+    def complaints(self) -> list[str]:
+        log = self.call("POST", self.session + "/se/log", {"type": "browser"})
+        return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
+
+    def picture(self, file: pathlib.Path) -> None:
+        file.write_bytes(base64.b64decode(self.call("GET", self.session + "/screenshot")))
+
+    def close(self) -> None:
+        try:
+            if self.session:
+                self.call("DELETE", self.session)
+        finally:
+            self.driver.terminate()
+            self.driver.wait()
+
+
+class Page(unittest.TestCase):
+    luminal = ""
+    pictures: pathlib.Path | None = None
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.pages = {name: cls.page(name, name) for name in ("gpt-block", "llama-32", "top-tokens")}
+        nasty = pathlib.Path(cls.folder.name) / "nasty.graph"
+        nasty.write_text(NASTY_GRAPH)
+        cls.pages["nasty"] = cls.page(str(nasty), "nasty")
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    @classmethod
+    def page(cls, graph: str, name: str) -> pathlib.Path:
+        file = pathlib.Path(cls.folder.name) / (name + ".html")
+        subprocess.run([cls.luminal, "viz", graph, "-o", str(file)], check=True, stdout=subprocess.DEVNULL)
+        return file
+
+    def tearDown(self) -> None:
+        self.assertEqual(self.browser.complaints(), [])
+
+    def shown(self) -> str:
+        return self.browser.script("return [...document.querySelectorAll('main > section')].filter(s => !s.hidden).map(s => s.id).join()")
+
+    def take(self, name: str) -> None:
+        if self.pictures is not None:
+            time.sleep(0.4)
+            self.browser.picture(self.pictures / (name + ".png"))
+
+    def test_every_part_opens(self) -> None:
+        for name in ("gpt-block", "llama-32"):
+            self.browser.open(self.pages[name])
+            for part in ("overview", "written", "simplified", "egraph", "kernels", "run"):
+                self.browser.click("#tab-" + part)
+                self.assertEqual(self.shown(), "part-" + part)
+                self.take(f"{name}-{part}")
+            self.assertLess(self.browser.script("return document.querySelectorAll('*').length"), 20000)
+
+    def test_the_drawing_is_drawn(self) -> None:
+        self.browser.open(self.pages["gpt-block"], "written")
+        inside = "document.querySelector('#part-written iframe').contentDocument"
+        self.browser.wait(f"{inside} && {inside}.getElementById('canvas') && {inside}.getElementById('canvas').width > 300")
+        self.assertIn("100 nodes", self.browser.script(f"return {inside}.getElementById('summary').textContent"))
+
+    def test_classes_are_found_opened_and_followed(self) -> None:
+        self.browser.open(self.pages["llama-32"], "egraph")
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#classes > details').length"), 150)
+        self.browser.click("#class-more")
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#classes > details').length"), 300)
+        self.browser.type("#class-search", "sum-of-products")
+        self.browser.wait("document.querySelector('#class-count').textContent.startsWith('3566') === false")
+        self.browser.click("#classes > details summary")
+        self.browser.wait("document.querySelector('#classes > details .body')")
+        text = self.browser.script("return document.querySelector('#classes > details .body').textContent")
+        self.assertIn("by sum-of-products-is-product", text)
+        self.browser.click("#classes > details .body a.class")
+        label = self.browser.script("return document.querySelector('#classes details[open]').dataset.class")
+        self.assertRegex(label, "^[%c][0-9]+$")
+        self.take("llama-32-class")
+
+    def test_kernels_show_their_code(self) -> None:
+        self.browser.open(self.pages["gpt-block"], "kernels")
+        self.browser.click(".step:nth-child(2)")
+        self.assertEqual(self.browser.script("return document.querySelectorAll('.step[aria-selected=true]').length"), 1)
+        for number, part in ((1, "for i0"), (2, "define"), (3, "ret")):
+            self.browser.click(f"#step .tabs button:nth-child({number})")
+            self.assertIn(part, self.browser.script("return document.querySelector('#code').textContent"))
+            self.take(f"gpt-block-code-{number}")
+
+    def test_a_step_of_the_run_leads_to_its_kernel(self) -> None:
+        self.browser.open(self.pages["gpt-block"], "run")
+        widest = "[...document.querySelectorAll('#lane button')].sort((a, b) => b.offsetWidth - a.offsetWidth)[0]"
+        title = self.browser.script(f"const b = {widest}; b.id = 'widest'; return b.title")
+        self.browser.click("#widest")
+        self.assertEqual(self.shown(), "part-kernels")
+        self.assertTrue(title.startswith(self.browser.script("return document.querySelector('#step h2').textContent")))
+
+    def test_steps_on_the_host_say_so(self) -> None:
+        self.browser.open(self.pages["top-tokens"], "kernels")
+        host = "[...document.querySelectorAll('.step')].find(s => s.style.cssText.includes('host'))"
+        self.assertTrue(self.browser.script(f"const b = {host}; if (b) b.click(); return !!b"))
+        self.assertIn("runs on the host", self.browser.script("return document.querySelector('#step').textContent"))
+
+    def test_text_of_users_stays_text(self) -> None:
+        self.browser.open(self.pages["nasty"])
+        for part in ("written", "egraph", "kernels", "run"):
+            self.browser.click("#tab-" + part)
+        self.browser.click("#tab-egraph")
+        self.assertIn(NASTY, self.browser.script("return document.querySelector('#classes').textContent"))
+        self.assertIsNone(self.browser.script("return window.bad === undefined ? null : window.bad"))
+        self.assertEqual(self.browser.script("return document.querySelectorAll('main img, main b b').length"), 0)
+
+    def test_light_and_dark(self) -> None:
+        self.browser.open(self.pages["gpt-block"], "simplified")
+        before = self.browser.script("return document.documentElement.dataset.theme")
+        inside = "document.querySelector('iframe').contentDocument"
+        self.browser.wait(f"{inside} && {inside}.getElementById('canvas')")
+        self.browser.click("#theme")
+        after = self.browser.script("return document.documentElement.dataset.theme")
+        self.assertNotEqual(before, after)
+        self.browser.wait(f"{inside}.documentElement.dataset.theme === '{after}'")
+        self.take("gpt-block-" + after)
+
+    def test_nothing_hangs_over_the_edge_at_any_size(self) -> None:
+        for width, height in ((480, 900), (900, 700), (1600, 1000)):
+            self.browser.resize(width, height)
+            self.browser.open(self.pages["gpt-block"])
+            for part in ("overview", "egraph", "kernels", "run"):
+                self.browser.click("#tab-" + part)
+                over = self.browser.script("return document.documentElement.scrollWidth - innerWidth")
+                self.assertLessEqual(over, 0, f"{part} at {width}")
+                self.take(f"size-{width}-{part}")
+        self.browser.resize(1400, 900)
+
+
+def main() -> int:
+    for program in ("chromedriver", "chromium"):
+        if shutil.which(program) is None:
+            print(f"skipped: there is no {program}; Debian has it in chromium and chromium-driver")
+            return SKIPPED
+    Page.luminal = sys.argv[1]
+    if len(sys.argv) > 2:
+        Page.pictures = pathlib.Path(sys.argv[2])
+        Page.pictures.mkdir(parents=True, exist_ok=True)
+    return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

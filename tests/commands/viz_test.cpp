@@ -1,0 +1,93 @@
+// `luminal viz` up to the page; tests/commands/page_test.py clicks through it in a browser.
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "luminal/cli/command_line.h"
+#include "luminal/support/file.h"
+
+namespace luminal::commands {
+namespace {
+
+using nlohmann::json;
+
+/// What the page's script reads.
+json data_of(const std::string& page) {
+  const std::string mark = "id=\"compile-data\">";
+  const size_t begin = page.find(mark) + mark.size();
+  return json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+class Viz : public testing::Test {
+ protected:
+  json page(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "viz");
+    arguments.insert(arguments.end(), {"-o", folder_.file("page.html")});
+    const Said said = say(arguments);
+    EXPECT_EQ(said.code, cli::kDone) << said.err;
+    EXPECT_TRUE(has(said.out, "page.html"));
+    return data_of(support::read_file(folder_.file("page.html")));
+  }
+
+  Folder folder_;
+};
+
+TEST_F(Viz, ThePageHoldsEveryStageOfTheCompile) {
+  const json data = page({"mlp"});
+  EXPECT_EQ(data["nodesWritten"], 20);
+  EXPECT_EQ(data["nodesSimplified"], 19);
+  EXPECT_EQ(data["classes"].size(), 19U);
+  EXPECT_TRUE(has(data["drawings"]["written"], "<canvas"));
+  ASSERT_GT(data["code"].size(), 0U);
+  EXPECT_TRUE(has(data["code"][0]["ir"], "define"));
+  EXPECT_TRUE(has(data["code"][0]["assembly"], "ret"));
+  size_t in_run = 0;
+  for (const json& step : data["steps"]) {
+    in_run += step["prepare"] == false ? 1 : 0;
+    if (step["kind"] != "launch") continue;
+    EXPECT_GE(step["code"], 0) << step;
+    EXPECT_GE(step["loops"], 0) << step;
+  }
+  EXPECT_EQ(data["run"].size(), in_run);
+  EXPECT_TRUE(data["search"].is_null());
+}
+
+TEST_F(Viz, DimsAreThoseAskedForOrUsualOnes) {
+  EXPECT_EQ(page({"attention", "--no-run"})["dims"]["tokens"], 128);
+  const json data = page({"attention", "--dim", "tokens=7"});
+  EXPECT_EQ(data["dims"]["tokens"], 7);
+  EXPECT_TRUE(has(data["run"].back()["type"], "7"));
+}
+
+TEST_F(Viz, EqualLayersShareTheirCode) {
+  const json data = page({"llama-32", "--no-run"});
+  EXPECT_GT(data["steps"].size(), 300U);
+  EXPECT_LT(data["code"].size(), 60U);
+  EXPECT_TRUE(data["run"].empty());
+}
+
+TEST_F(Viz, ASearchIsShownWithWhatItMeasured) {
+  const json data = page({"softmax", "--search", "1", "--database", folder_.file("tuning.db")});
+  EXPECT_FALSE(data["search"]["points"].empty());
+  EXPECT_GT(data["search"]["best"], 0);
+  for (const json& step : data["steps"]) {
+    if (step["kind"] != "launch") continue;
+    EXPECT_GE(step["code"], 0) << step;
+  }
+}
+
+TEST_F(Viz, WhatIsWrongIsNamed) {
+  const auto error_of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "viz");
+    const Said said = say(arguments);
+    EXPECT_EQ(said.code, cli::kFailed) << said.out;
+    return said.err;
+  };
+  EXPECT_TRUE(has(error_of({"none.graph"}), "there is no file 'none.graph'"));
+  EXPECT_TRUE(has(error_of({"mlp", "-o", folder_.file("none/page.html")}), "none/page.html"));
+  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens=9999"}), "tokens"));
+  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens"}), "tokens"));
+  EXPECT_EQ(say({"viz"}).code, cli::kBadUsage);
+}
+
+}  // namespace
+}  // namespace luminal::commands

@@ -252,6 +252,17 @@ std::vector<Case> vector_cases() {
                                g.input("s", {14336});
                       },
                       PeakKind::kF32, 0, 14336.0 * 4096});
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const int64_t m : {1, 4})
+      result.push_back({fmt::format("{} x, 4-bit blocks, {}x14336x4096", dtype, m),
+                        [dtype, m](Graph& g) {
+                          const Tensor x = g.input("x", {m, 4096}, dtype);
+                          const Tensor q = g.input("w1", {14336, 128, 32}, DType::kU4);
+                          const Tensor scale = g.input("w2", {14336, 128, 1}, DType::kF16);
+                          const Tensor w = (cast(q, DType::kF32) - 8.0) * cast(scale, DType::kF32);
+                          return matmul(cast(x, DType::kF32), transpose(merge_dims(w, 1)));
+                        },
+                        PeakKind::kF32, 0, 14336.0 * 4096 * 4.5 / 8});
   result.push_back({"bf16 swiglu gemv 8192x2048",
                     [](Graph& g) {
                       const Tensor x = g.input("x", {1, 2048}, DType::kBF16);

@@ -102,6 +102,23 @@ TEST(ContractionKernel, FewRowsAskForWhatLiesAheadInPackedPanels) {
       }
 }
 
+TEST(ContractionKernel, ThreadsHaveRowsOfTheirOwnWhereNothingIsPacked) {
+  for (const int row_block : {5, 10, 15})
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32}) {
+      SCOPED_TRACE(fmt::format("{} {} rows of an item", dtype, row_block));
+      GemmSpec spec{.b_source = GemmB::kInPlace, .mr = 5, .row_block = row_block};
+      const Way way{.more = {.always = true, .spec = spec}};
+      Graph g;
+      const Tensor b = g.input("b", {3, 21, 77}, dtype);
+      check(sample_of({matmul(g.input("a", {30, 21}, dtype), g.input("e", {21, 77}, dtype))}), way);
+      check(sample_of({matmul(g.input("c", {3, 29, 21}, dtype), b)}), way);
+      // Heads that share a matrix.
+      const Tensor shared = g.input("d", {3, 4, 23, 21}, dtype);
+      check(sample_of({matmul(shared, unsqueeze(b, 1))}), way);
+      if (HasFailure()) return;
+    }
+}
+
 /// What is chosen where the matrix is long enough that it matters.
 TEST(ContractionKernel, LongMatricesOfFewRowsAreRight) {
   for (const bool constants : {false, true})

@@ -1,4 +1,6 @@
 // What the innermost loops of products look like.
+#include <set>
+
 #include "checks.h"
 
 namespace luminal::codegen {
@@ -25,6 +27,28 @@ TEST(Tiles, FullTilesNeverSpill) {
     EXPECT_EQ(text.substr(first, last - first).find("-byte Spill"), std::string::npos) << name;
     EXPECT_EQ(text.substr(first, last - first).find("-byte Reload"), std::string::npos) << name;
   }
+}
+
+TEST(Tiles, PackedWeightsLieOneWayHoweverManyRowsThereAre) {
+  for (const CpuTarget& target : targets())
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI8})
+      for (const int64_t n : {17, 100, 4096}) {
+        std::set<int> widths;
+        for (const int64_t m : {1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 30, 64, 512})
+          for (const bool known : {true, false}) {
+            GemmProblem problem{.a = dtype, .b = dtype, .m = m, .n = n, .k = 4096};
+            problem.accumulator = dtype == DType::kBF16 ? DType::kF32
+                                  : dtype == DType::kI8 ? DType::kI32
+                                                        : dtype;
+            problem.m_known = known;
+            problem.b_constant = true;
+            problem.threads = 2;
+            const GemmSpec spec = choose_gemm(problem, target);
+            EXPECT_EQ(spec.b_source, GemmB::kPrepacked);
+            widths.insert(spec.nr);
+          }
+        EXPECT_EQ(widths.size(), 1U) << fmt::format("{} {} {}", target.name, dtype, n);
+      }
 }
 
 TEST(Tiles, LargeResultsGoPastTheCachesWhereTilesStoreWholeLines) {

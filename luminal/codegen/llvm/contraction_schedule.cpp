@@ -322,7 +322,10 @@ class Scheduler {
     int64_t panels = (typical(plan_.n.extent) + spec.nr - 1) / spec.nr;
     for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
       for (const Expr& axis : *batch) panels *= typical(axis.axis_extent());
-    const bool uneven = panels % options_.threads != 0 || spec.column_tail > 0;
+    const int64_t tiles = (typical(plan_.m.extent) + spec.mr - 1) / spec.mr;
+    const bool own_rows = spec.b_source == GemmB::kInPlace && spec.row_block > 0 &&
+                          tiles * spec.mr == spec.row_block * options_.threads;
+    const bool uneven = !own_rows && (panels % options_.threads != 0 || spec.column_tail > 0);
     const bool few = panels < 16 * int64_t{options_.threads};
     return uneven && few && spec.b_source != GemmB::kPackedHere ? 1 : 0;
   }

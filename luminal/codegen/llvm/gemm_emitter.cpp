@@ -82,6 +82,7 @@ class GemmEmitter : PanelEmitter {
     m_ = body_.index(plan_.m.extent);
     row_blocks_ = body_.index(layout_.row_blocks(plan_.m.extent));
     row_batch_ = body_.index(product_of_extents(plan_.row_batch));
+    panels_of_batches_ = body_.index(code_.pack_items(builder_.target()));
     const auto tile_bytes = static_cast<uint64_t>(spec_.mr) * static_cast<uint64_t>(spec_.nr) *
                             static_cast<uint64_t>(layout_.sum_bytes());
     for (size_t i = 0; i < plan_.products.size(); ++i)
@@ -130,6 +131,13 @@ class GemmEmitter : PanelEmitter {
   Value* emit_item(Value* item, Value* packed) {
     Value* row_block = ir_.CreateURem(item, row_blocks_);
     Value* rest = ir_.CreateUDiv(item, row_blocks_);
+    if (spec_.b_source == GemmB::kInPlace && spec_.row_block > 0) {
+      // Nothing is packed, so threads may have rows of their own: next to each other in a row of
+      // the result they would write to the same lines.
+      Value* others = ir_.CreateMul(panels_of_batches_, row_batch_);
+      row_block = ir_.CreateUDiv(item, others);
+      rest = ir_.CreateURem(item, others);
+    }
     body_.set_axes(plan_.row_batch, ir_.CreateURem(rest, row_batch_));
     Value* number = ir_.CreateUDiv(rest, row_batch_);
     set_panel(number);
@@ -377,6 +385,7 @@ class GemmEmitter : PanelEmitter {
   Value* m_ = nullptr;
   Value* row_blocks_ = nullptr;
   Value* row_batch_ = nullptr;
+  Value* panels_of_batches_ = nullptr;
   std::vector<Value*> tile_sums_;
   // Of the current item.
   Value* first_row_ = nullptr;

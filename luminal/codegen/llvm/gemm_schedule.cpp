@@ -89,7 +89,10 @@ void set_row_block(GemmSpec& spec, const GemmProblem& problem) {
   const int64_t wanted = (work < kSmall ? 2 : 8) * int64_t{problem.threads};
   if (problem.threads == 1 || panels >= wanted || problem.m <= spec.mr) return;
   const int64_t tiles = (problem.m + spec.mr - 1) / spec.mr;
-  const int64_t blocks = std::min(tiles, (wanted + panels - 1) / panels);
+  int64_t blocks = std::min(tiles, (wanted + panels - 1) / panels);
+  // Read in place, each thread has rows of its own if all get as many.
+  if (spec.b_source == GemmB::kInPlace && problem.m % (problem.threads * spec.mr) == 0)
+    blocks = problem.threads;
   spec.row_block = static_cast<int>((tiles + blocks - 1) / blocks) * spec.mr;
 }
 
@@ -269,6 +272,8 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     if (!tile_fits(tile.mr * tile.vectors, tile.vectors, target)) continue;
     // One product per broadcast is too few for bf16.
     if (tile.vectors == 1 && problem.n > lanes) continue;
+    // Weights that are packed ahead lie one way, however many rows there are.
+    if (tile.vectors != 2 && problem.b_constant && problem.n > lanes) continue;
     // Many rows at one place of their pages fight for one set of the first cache.
     if (tile.mr > 8 && (problem.a_aligned || !problem.m_known)) continue;
     double cost = cost_of(tile, problem, lanes);
@@ -279,7 +284,8 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   // One or two rows: a wide panel is one long stream with enough sums in flight.
-  if (problem.m <= 4 && target.vector_registers() == 32 && problem.n > 2 * lanes)
+  if (problem.m <= 4 && target.vector_registers() == 32 && problem.n > 2 * lanes &&
+      !problem.b_constant)
     ranked.insert(ranked.begin(), {0, {static_cast<int>(std::max<int64_t>(1, problem.m)), 4}});
   if (packs_long_rows(problem, base, lanes) && target.vector_registers() == 32) {
     const int64_t row_tiles = (problem.m + 7) / 8;

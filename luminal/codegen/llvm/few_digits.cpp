@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/fused_math.h"
+
 namespace luminal::codegen {
 namespace {
 
@@ -26,6 +28,8 @@ bool is_nonnegative(const Arena& arena, BodyId id) {
     case Op::kExp2:
     case Op::kSqrt:
       return true;
+    case Op::kLog:
+      return is_sum_of_relative_exps(arena, arena[node.children[0]]);
     case Op::kMul:
       if (node.children[0] == node.children[1]) return true;
       [[fallthrough]];
@@ -40,6 +44,27 @@ bool is_nonnegative(const Arena& arena, BodyId id) {
     default:
       return false;
   }
+}
+
+/// Whether a value is never above 0; NaN does not count.
+bool is_nonpositive(const Arena& arena, BodyId id) {
+  const BodyNode& node = arena[id];
+  if (subtracts_maximum(arena, node)) return true;
+  if (node.kind != BodyKind::kOp || node.op != Op::kMul) return false;
+  for (size_t k = 0; k < 2; ++k) {
+    const BodyNode& factor = arena[node.children[k]];
+    if (factor.kind == BodyKind::kConstant && factor.constant.as_double() <= 0)
+      return is_nonnegative(arena, node.children[1 - k]);
+  }
+  return false;
+}
+
+/// Whether terms have one sign.
+bool have_one_sign(const Arena& arena, std::span<const BodyId> terms) {
+  return std::all_of(terms.begin(), terms.end(),
+                     [&](BodyId term) { return is_nonnegative(arena, term); }) ||
+         std::all_of(terms.begin(), terms.end(),
+                     [&](BodyId term) { return is_nonpositive(arena, term); });
 }
 
 /// Whether a relative error of an operand becomes one of the result that is no larger.
@@ -58,8 +83,10 @@ bool keeps_digits(const Arena& arena, const BodyNode& node) {
       return true;
     case Op::kAdd:
     case Op::kSum:
-      return std::all_of(node.children.begin(), node.children.end(),
-                         [&](BodyId child) { return is_nonnegative(arena, child); });
+      return have_one_sign(arena, node.children);
+    case Op::kLog:
+      // One of the terms is 1 without any error, so that log(1 + r) has no larger one than r.
+      return is_sum_of_relative_exps(arena, arena[node.children[0]]);
     default:
       return false;
   }

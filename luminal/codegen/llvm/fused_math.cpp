@@ -1,5 +1,7 @@
 #include "luminal/codegen/llvm/fused_math.h"
 
+#include <numbers>
+
 namespace luminal::codegen {
 namespace {
 
@@ -34,34 +36,176 @@ std::pair<BodyId, double> scaled(const Arena& arena, BodyId id) {
   return {id, 1.0};
 }
 
-/// x - the maximum of a row.
-bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
-  if (!is_op(node, Op::kAdd) || !graph::is_float(node.dtype)) return false;
-  for (const BodyId child : node.children) {
-    const BodyNode& negated = arena[child];
+bool is_constant(const Arena& arena, BodyId id, double value) {
+  const BodyNode& node = arena[id];
+  return node.kind == BodyKind::kConstant && node.constant.as_double() == value;
+}
+
+/// What a value is before it was made wider, which changes nothing.
+BodyId before_widening(const Arena& arena, BodyId id) {
+  while (is_op(arena[id], Op::kCast) && graph::is_float(arena[id].dtype)) {
+    const BodyId child = arena[id].children[0];
+    if (!graph::is_float(arena[child].dtype) ||
+        graph::bits(arena[child].dtype) >= graph::bits(arena[id].dtype))
+      break;
+    id = child;
+  }
+  return id;
+}
+
+/// x - max.
+struct Difference {
+  BodyId x;
+  BodyId maximum;
+};
+
+std::optional<Difference> difference_from_maximum(const Arena& arena, const BodyNode& node) {
+  if (!is_op(node, Op::kAdd) || !graph::is_float(node.dtype)) return std::nullopt;
+  for (size_t k = 0; k < 2; ++k) {
+    const BodyNode& negated = arena[before_widening(arena, node.children[k])];
     if (!is_op(negated, Op::kMul)) continue;
-    const auto max = beside(arena, negated, -1);
-    if (max && arena[*max].kind == BodyKind::kReduce && arena[*max].op == Op::kReduceMax)
+    const auto factor = beside(arena, negated, -1);
+    if (!factor) continue;
+    const BodyId maximum = before_widening(arena, *factor);
+    if (arena[maximum].kind == BodyKind::kReduce && arena[maximum].op == Op::kReduceMax)
+      return Difference{node.children[1 - k], maximum};
+  }
+  return std::nullopt;
+}
+
+/// Whether two bodies are the same but for the names of axes, as far as so many nodes tell.
+bool is_same(const Arena& arena, BodyId a, BodyId b, std::span<const symbolic::Binding> axes,
+             int& nodes) {
+  a = before_widening(arena, a);
+  b = before_widening(arena, b);
+  if (a == b) return true;
+  const BodyNode& left = arena[a];
+  const BodyNode& right = arena[b];
+  if (--nodes < 0 || left.kind != right.kind || left.kind == BodyKind::kReduce ||
+      left.op != right.op || left.dtype != right.dtype || left.tensor != right.tensor ||
+      left.exprs.size() != right.exprs.size() || left.children.size() != right.children.size() ||
+      left.kind == BodyKind::kConstant || !left.index_values.empty())
+    return false;
+  for (size_t k = 0; k < left.exprs.size(); ++k)
+    if (symbolic::substitute(left.exprs[k], axes) != right.exprs[k]) return false;
+  for (size_t k = 0; k < left.children.size(); ++k)
+    if (!is_same(arena, left.children[k], right.children[k], axes, nodes)) return false;
+  return true;
+}
+
+/// x^3, however it is written.
+bool is_cube(const Arena& arena, BodyId id, BodyId x) {
+  const BodyNode& node = arena[id];
+  if (!is_op(node, Op::kMul)) return false;
+  for (size_t k = 0; k < 2; ++k) {
+    const BodyNode& square = arena[node.children[1 - k]];
+    if (node.children[k] == x && is_op(square, Op::kMul) && square.children[0] == x &&
+        square.children[1] == x)
       return true;
   }
   return false;
 }
 
-/// exp(x - the maximum of a row).
+/// c of x + c*x^3.
+std::optional<double> cubic_part(const Arena& arena, BodyId id, BodyId x) {
+  const BodyNode& node = arena[id];
+  if (!is_op(node, Op::kAdd)) return std::nullopt;
+  for (size_t k = 0; k < 2; ++k) {
+    const auto [cube, factor] = scaled(arena, node.children[1 - k]);
+    if (node.children[k] == x && is_cube(arena, cube, x)) return factor;
+  }
+  return std::nullopt;
+}
+
+/// x/2 times 1 + a function of x: gelu.
+llvm::Value* gated_half(const Arena& arena, const BodyNode& product, VectorMath& math,
+                        llvm::function_ref<llvm::Value*(BodyId)> value_of) {
+  for (size_t k = 0; k < 2; ++k) {
+    const auto [x, half] = scaled(arena, product.children[k]);
+    const BodyNode& sum = arena[product.children[1 - k]];
+    if (half != 0.5 || !is_op(sum, Op::kAdd)) continue;
+    const auto gate = beside(arena, sum, 1);
+    if (!gate) continue;
+    const BodyNode& function = arena[*gate];
+    if (!is_op(function, Op::kTanh) && !is_op(function, Op::kErf)) continue;
+    const auto [argument, factor] = scaled(arena, function.children[0]);
+    llvm::Value* value = value_of(x);
+    if (math.calls_library(value)) return nullptr;
+    if (is_op(function, Op::kErf)) {
+      if (argument != x || factor <= 0) return nullptr;
+      return math.half_times_one_plus_erf(value, factor);
+    }
+    const double linear = -2 * std::numbers::log2e * factor;
+    const auto cubic = cubic_part(arena, argument, x);
+    if (!cubic) return nullptr;
+    return math.over_one_plus_exp2(value, math.odd_cubic(value, linear, linear * *cubic));
+  }
+  return nullptr;
+}
+
+/// The x of x <= 0 ? 0 - x : x.
+std::optional<BodyId> absolute_of(const Arena& arena, const BodyNode& node) {
+  if (!is_op(node, Op::kSelect) || !graph::is_float(node.dtype)) return std::nullopt;
+  const BodyId x = node.children[2];
+  const auto is_below = [&](const BodyNode& test) {
+    return is_op(test, Op::kLessThan) && test.children[0] == x &&
+           is_constant(arena, test.children[1], 0);
+  };
+  const auto is_zero = [&](const BodyNode& test) {
+    return is_op(test, Op::kEqual) && beside(arena, test, 0) == x;
+  };
+  const BodyNode& either = arena[node.children[0]];
+  if (!is_op(either, Op::kBitOr)) return std::nullopt;
+  const BodyNode& first = arena[either.children[0]];
+  const BodyNode& second = arena[either.children[1]];
+  if (!(is_below(first) && is_zero(second)) && !(is_below(second) && is_zero(first)))
+    return std::nullopt;
+  const BodyNode& difference = arena[node.children[1]];
+  if (!is_op(difference, Op::kAdd)) return std::nullopt;
+  const auto negated = beside(arena, difference, 0);
+  if (!negated || scaled(arena, *negated) != std::pair{x, -1.0}) return std::nullopt;
+  return x;
+}
+
+}  // namespace
+
+bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
+  return difference_from_maximum(arena, node).has_value();
+}
+
 bool is_relative_exp(const Arena& arena, const BodyNode& node) {
   return is_op(node, Op::kExp) && node.dtype != DType::kF64 &&
          subtracts_maximum(arena, arena[node.children[0]]);
 }
 
-}  // namespace
+bool is_sum_of_relative_exps(const Arena& arena, const BodyNode& node) {
+  if (node.kind != BodyKind::kReduce || node.op != Op::kSum ||
+      !is_relative_exp(arena, arena[node.children[0]]))
+    return false;
+  const BodyNode& exponential = arena[node.children[0]];
+  const auto difference = difference_from_maximum(arena, arena[exponential.children[0]]);
+  const BodyNode& maximum = arena[difference->maximum];
+  if (maximum.exprs.size() != node.exprs.size()) return false;
+  std::vector<symbolic::Binding> axes;
+  for (size_t k = 0; k < node.exprs.size(); ++k) {
+    if (maximum.exprs[k].axis_extent() != node.exprs[k].axis_extent()) return false;
+    axes.push_back({maximum.exprs[k], node.exprs[k]});
+  }
+  int nodes = 64;
+  return is_same(arena, maximum.children[0], difference->x, axes, nodes);
+}
 
 llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMath& math,
                              llvm::function_ref<llvm::Value*(BodyId)> value_of) {
   if (is_relative_exp(arena, node)) return math.exp_of_difference(value_of(node.children[0]));
   if (subtracts_maximum(arena, node))
     return math.rounded_sum(value_of(node.children[0]), value_of(node.children[1]));
-  if (!is_op(node, Op::kAdd) || !graph::is_float(node.dtype) || node.dtype == DType::kF64)
-    return nullptr;
+  if (const auto x = absolute_of(arena, node)) return math.absolute(value_of(*x));
+  if (!graph::is_float(node.dtype) || node.dtype == DType::kF64) return nullptr;
+  if (is_op(node, Op::kDiv) && is_sum_of_relative_exps(arena, arena[node.children[1]]))
+    return math.over_row_sum(value_of(node.children[0]), value_of(node.children[1]));
+  if (is_op(node, Op::kMul)) return gated_half(arena, node, math, value_of);
+  if (!is_op(node, Op::kAdd)) return nullptr;
   const auto gate = beside(arena, node, 1);
   if (!gate) return nullptr;
   const BodyNode& function = arena[*gate];

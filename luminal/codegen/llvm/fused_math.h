@@ -1,7 +1,8 @@
 // Ops that are better computed as one: 1 + tanh(x) and 1 + erf(x), the gates of gelu, which as one
-// cost little more than an exponential and lose nothing where the sum is near 0; and exp(x - max),
-// whose argument is never large, so that 2^(x log2 e) will do: its error grows with the distance
-// from the maximum as its value vanishes (2^-20 at 10, 2^-17 at 80). The other way round, x - max
+// cost little more than an exponential and lose nothing where the sum is near 0, and gelu itself;
+// exp(x - max), whose argument is never large, so that 2^(x log2 e) will do: its error grows with
+// the distance from the maximum as its value vanishes (2^-20 at 10, 2^-17 at 80); quotients by the
+// sum of a row of these; and |x| written as a choice. The other way round, x - max
 // is never part of a fused instruction: if x is a product, the maximum was found among rounded
 // ones, and a difference from it that is not rounded may be large and positive.
 #pragma once
@@ -12,6 +13,12 @@
 #include "luminal/kernel/body.h"
 
 namespace luminal::codegen {
+
+/// exp(x - the maximum of a row), and the sum of these over the same row, which is at least 1.
+bool is_relative_exp(const kernel::Arena& arena, const kernel::BodyNode& node);
+bool is_sum_of_relative_exps(const kernel::Arena& arena, const kernel::BodyNode& node);
+/// x - the maximum of a row, which is never above 0.
+bool subtracts_maximum(const kernel::Arena& arena, const kernel::BodyNode& node);
 
 /// The value of a node that is one of these, from the values of what it is made of; null for
 /// others.

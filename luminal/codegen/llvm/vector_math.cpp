@@ -21,6 +21,8 @@ using llvm::Value;
 constexpr std::array kExp2{1.0,           0.693147182,  0.240226462,   0.0555032827,
                            0.00961849187, 0.0013400194, 0.000153456334};
 constexpr std::array kExp2Bf16{0.9999280735, 0.6932609856, 0.2426111221, 0.05517166856};
+// The same that is exact at 0: 2^-13.2.
+constexpr std::array kExp2OneBf16{1.0, 0.6932829327, 0.2422109679, 0.05500890308};
 // e^r for |r| <= ln(2)/2.
 constexpr std::array kExp{1.0,          1.0,           0.499999911,  0.166664183,
                           0.0416682363, 0.00837498065, 0.00138366851};
@@ -47,6 +49,9 @@ constexpr std::array kErfc{-1.627907267,    -0.9184429013,    -0.1483079054,
 // The same for the relative error: 2^-14.8.
 constexpr std::array kErfcBf16{-1.627259721,  -0.9208148267,   -0.1465725686,
                                0.02965539939, -0.003654673633, 0.0002007928118};
+// The same for x <= 3.4, 2^-12.7, that falls on and on after it.
+constexpr std::array kErfcFalling{-1.625108415, -0.9298702285, -0.1341991081, 0.02227930706,
+                                  -0.001659168953};
 // (sin(x) - x) / x^3 in x^2 for |x| <= pi/2: 2^-12.8.
 constexpr std::array kSinBf16{-0.1661291915, 0.007656545174};
 // (tanh(x) - x) / x^3 in x^2 for |x| <= 0.4: 2^-17.
@@ -198,7 +203,11 @@ Value* VectorMath::exp(Value* x) {
 
 Value* VectorMath::exp_of_difference(Value* x) {
   if (calls_library(x)) return library("exp", {x});
-  return exp2_of(ir_.CreateFMul(x, number(x, std::numbers::log2e)));
+  Value* scaled = ir_.CreateFMul(x, number(x, std::numbers::log2e));
+  if (accuracy_ == MathAccuracy::kFull || !has_wide_floats(x)) return exp2_of(scaled);
+  // The same with a polynomial that is 1 at 0.
+  Value* whole = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, scaled);
+  return scale_by_power(polynomial(ir_.CreateFSub(scaled, whole), kExp2OneBf16), whole);
 }
 
 Value* VectorMath::rounded_sum(Value* a, Value* b) {
@@ -349,6 +358,8 @@ Value* VectorMath::one_plus_tanh(Value* x, double factor) {
 
 Value* VectorMath::one_plus_erf(Value* x) {
   if (calls_library(x)) return ir_.CreateFAdd(library("erf", {x}), number(x, 1));
+  if (accuracy_ == MathAccuracy::kFull && has_wide_floats(x))
+    return ir_.CreateFAdd(odd_by_table(x, false), number(x, 1));
   Value* magnitude = absolute(x);
   Value* p = accuracy_ == MathAccuracy::kFull ? polynomial(magnitude, kErfc)
                                               : polynomial(magnitude, kErfcBf16);
@@ -357,6 +368,50 @@ Value* VectorMath::one_plus_erf(Value* x) {
   rest = ir_.CreateSelect(ir_.CreateFCmpOGT(magnitude, number(x, 4)), number(x, 0), rest);
   return ir_.CreateSelect(ir_.CreateFCmpOLT(x, number(x, 0)), rest,
                           ir_.CreateFSub(number(x, 2), rest));
+}
+
+/// As max(x, 0) - |x| erfc(factor |x|) / 2, which needs no choice by sign. Large numbers take part
+/// as 1024, so that infinity is not multiplied by 0, which -inf is in the formula.
+Value* VectorMath::half_times_one_plus_erf(Value* x, double factor) {
+  if (calls_library(x) || accuracy_ == MathAccuracy::kFull || !has_wide_floats(x))
+    return ir_.CreateFMul(ir_.CreateFMul(x, number(x, 0.5)),
+                          one_plus_erf(ir_.CreateFMul(x, number(x, factor))));
+  Value* bounded =
+      from_bits(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, bits(x), bits(number(x, 1024))));
+  Value* magnitude = absolute(bounded);
+  std::array<double, kErfcFalling.size()> coefficients{};
+  double power = factor;
+  for (size_t i = 0; i < coefficients.size(); ++i, power *= factor)
+    coefficients[i] = kErfcFalling[i] * power;
+  Value* rest =
+      exp2_of(builder_.mul_add(polynomial(magnitude, coefficients), magnitude, number(x, -1)));
+  Value* positive =
+      ir_.CreateSelect(ir_.CreateFCmpOLT(x, number(x, 0)), number(x, 0), x);  // NaN stays
+  return builder_.mul_add(ir_.CreateFNeg(magnitude), rest, positive);
+}
+
+Value* VectorMath::over_one_plus_exp2(Value* x, Value* exponent) {
+  Value* sum = ir_.CreateFAdd(exp2_of(exponent), number(x, 1));
+  if (accuracy_ == MathAccuracy::kFull || !has_wide_floats(x)) return ir_.CreateFDiv(x, sum);
+  return ir_.CreateFMul(x, reciprocal(sum));
+}
+
+Value* VectorMath::odd_cubic(Value* x, double linear, double cubic) {
+  Value* square = ir_.CreateFMul(x, x);
+  return ir_.CreateFMul(x, builder_.mul_add(square, number(x, cubic), number(x, linear)));
+}
+
+/// One division for all lanes; where more digits count the error of the product is taken off.
+Value* VectorMath::over_row_sum(Value* x, Value* sum) {
+  const int lanes = VectorBuilder::lanes_of(x);
+  const auto spread = [&](Value* value) {
+    return VectorBuilder::lanes_of(value) == lanes ? value : builder_.splat(value, lanes);
+  };
+  Value* inverse = spread(ir_.CreateFDiv(number(sum, 1), sum));
+  Value* quotient = ir_.CreateFMul(x, inverse);
+  if (accuracy_ == MathAccuracy::kBf16) return quotient;
+  Value* rest = builder_.mul_add(ir_.CreateFNeg(quotient), spread(sum), x);
+  return builder_.mul_add(rest, inverse, quotient);
 }
 
 Value* VectorMath::erf(Value* x) {
@@ -410,7 +465,19 @@ Value* VectorMath::power(Value* x, Value* y) {
   return ir_.CreateFPTrunc(ir_.CreateFMul(p, scale), x->getType());
 }
 
+/// The same for few digits: exponents of 128 leave 2^-16 of the logarithm's 2^-23.
+Value* VectorMath::short_power(Value* x, Value* y) {
+  constexpr int kLanes = 16;
+  Carried parts;
+  for (int first = 0; first < VectorBuilder::lanes_of(x); first += kLanes) {
+    Value* log = full_log(mantissa_of(builder_.part(x, first, kLanes)), true);
+    parts.push_back(ir_.CreateFMul(log, builder_.part(y, first, kLanes)));
+  }
+  return exp2_of(builder_.join(parts));
+}
+
 Value* VectorMath::pow(Value* x, Value* y) {
+  const bool is_short = accuracy_ == MathAccuracy::kBf16 && has_wide_floats(x);
   if (calls_library(x)) return library("pow", {x, y});
   // Everything but a positive normal base and a finite exponent.
   Value* bad_base = ir_.CreateNot(
@@ -423,7 +490,7 @@ Value* VectorMath::pow(Value* x, Value* y) {
       [&] {
         return Carried{library("pow", {x, y})};
       },
-      [&] { return Carried{power(x, y)}; })[0];
+      [&] { return Carried{is_short ? short_power(x, y) : power(x, y)}; })[0];
 }
 
 bool VectorMath::calls_library(Value* x) const {

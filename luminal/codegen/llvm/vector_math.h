@@ -53,10 +53,22 @@ class VectorMath {
   llvm::Value* one_plus_tanh(llvm::Value* x, double factor);
   /// 1 + erf(x): 2e-7 absolutely; 0 below -4.
   llvm::Value* one_plus_erf(llvm::Value* x);
+  /// x/2 * (1 + erf(factor * x)) for a positive factor, as good as the gate above; in few digits
+  /// 2^-12 relatively until the gate is 2^-19, and 2^-3 as long as it is a float.
+  llvm::Value* half_times_one_plus_erf(llvm::Value* x, double factor);
+  /// x / (1 + 2^exponent): x times the logistic function.
+  llvm::Value* over_one_plus_exp2(llvm::Value* x, llvm::Value* exponent);
+  /// x * (linear + cubic * x^2).
+  llvm::Value* odd_cubic(llvm::Value* x, double linear, double cubic);
+  /// x / sum for a sum of at least 1 that lanes share: 1 ulp.
+  llvm::Value* over_row_sum(llvm::Value* x, llvm::Value* sum);
+  llvm::Value* absolute(llvm::Value* x);
   /// 2 ulp.
   llvm::Value* atan(llvm::Value* x);
   /// x^y as IEEE pow: 1 ulp; bases that are not positive and finite call the library.
   llvm::Value* pow(llvm::Value* x, llvm::Value* y);
+  /// Whether functions of such values are calls of the library.
+  bool calls_library(llvm::Value* x) const;
 
   /// The primitive op of one operand; InternalError if it is none.
   llvm::Value* unary(graph::Op op, llvm::Value* x);
@@ -68,7 +80,6 @@ class VectorMath {
   llvm::Value* polynomial(llvm::Value* x, std::span<const double> coefficients);
   llvm::Value* bits(llvm::Value* x);
   llvm::Value* from_bits(llvm::Value* x);
-  llvm::Value* absolute(llvm::Value* x);
   llvm::Value* with_sign_of(llvm::Value* magnitude, llvm::Value* sign);
   llvm::Value* scale_by_power(llvm::Value* x, llvm::Value* exponent);
   llvm::Value* clamp(llvm::Value* x, double low, double high);
@@ -80,6 +91,7 @@ class VectorMath {
   llvm::Value* has_large(llvm::Value* x);
   llvm::Value* root(llvm::Value* x);
   llvm::Value* power(llvm::Value* x, llvm::Value* y);
+  llvm::Value* short_power(llvm::Value* x, llvm::Value* y);
   /// Parts of a number: 2^exponent * m, and which piece of a table m is in.
   struct Mantissa {
     llvm::Value* m;
@@ -100,7 +112,6 @@ class VectorMath {
   llvm::Value* full_log(const Mantissa& x, bool base_two);
   llvm::Value* logarithm_by_table(llvm::Value* x, bool base_two);
 
-  bool calls_library(llvm::Value* x) const;
   bool has_wide_floats(llvm::Value* x) const;
   llvm::Value* in_parts(llvm::Value* x, llvm::function_ref<llvm::Value*(llvm::Value* part)> code);
   llvm::Value* library(const char* function, llvm::ArrayRef<llvm::Value*> arguments);

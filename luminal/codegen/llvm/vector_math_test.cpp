@@ -295,7 +295,8 @@ TEST(VectorMath, F64HasTheBitsOfTheLibrary) {
     }
 }
 
-TestKernel binary_kernel(const CpuTarget& target, Op op) {
+TestKernel binary_kernel(const CpuTarget& target, Op op,
+                         MathAccuracy accuracy = MathAccuracy::kFull) {
   return TestKernel(target, [=](VectorBuilder& builder, const EntryArguments& entry) {
     const int lanes = target.lanes(32);
     llvm::Type* type = VectorBuilder::vector(builder.f32(), lanes);
@@ -304,8 +305,9 @@ TestKernel binary_kernel(const CpuTarget& target, Op op) {
     llvm::Value* result = builder.buffer(entry, 2);
     builder.loop(entry.begin, entry.end, builder.index(lanes), [&](llvm::Value* i) {
       llvm::Value* at = builder.ir().CreateMul(i, builder.index(4));
-      llvm::Value* value = VectorMath(builder).binary(op, builder.load(type, builder.offset(x, at)),
-                                                      builder.load(type, builder.offset(y, at)));
+      llvm::Value* value = VectorMath(builder, accuracy)
+                               .binary(op, builder.load(type, builder.offset(x, at)),
+                                       builder.load(type, builder.offset(y, at)));
       builder.store(value, builder.offset(result, at));
     });
   });
@@ -354,6 +356,31 @@ TEST(VectorMath, PowOfPositiveNumbersStaysWithinOneUlp) {
   }
   check_binary(
       Op::kPow, [](double a, double b) { return std::pow(a, b); }, 1.0, values);
+}
+
+TEST(VectorMath, PowOfLowAccuracyIsGoodForBf16) {
+  std::vector<float> bases = kCorners;
+  std::vector<float> exponents = kCorners;
+  for (uint32_t bits = 0x3a80; bits < 0x4500; ++bits)  // bf16 from 1/1024 to 2048
+    bases.push_back(std::bit_cast<float>(bits << 16));
+  for (float y = -50; y < 50; y += 1.93F) exponents.push_back(y);
+  std::vector<float> x;
+  std::vector<float> y;
+  for (const float a : bases)
+    for (const float b : exponents) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  while (x.size() % 16 != 0) {
+    x.push_back(1);
+    y.push_back(1);
+  }
+  std::vector<float> results(x.size());
+  binary_kernel(host_target(), Op::kPow, MathAccuracy::kBf16)(
+      {x.data(), y.data(), results.data()}, {}, 0, static_cast<int64_t>(x.size()));
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_TRUE(good_for_bf16(results[i], std::pow(double{x[i]}, double{y[i]})))
+        << x[i] << " to the power of " << y[i] << " gives " << results[i];
 }
 
 TEST(VectorMath, ModKeepsTheSignOfTheDividend) {

@@ -1,0 +1,151 @@
+// Functions of bf16 as compiled code, on every bf16 there is: what the documents promise of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "luminal/luminal.h"
+
+namespace luminal {
+namespace {
+
+constexpr int64_t kCount = 65536;
+
+/// All of bf16, in the order of their bits.
+Array every_bf16() {
+  Array result(bf16, {kCount});
+  for (int64_t i = 0; i < kCount; ++i) {
+    const auto bits = static_cast<uint16_t>(i);
+    std::memcpy(result.mutable_bytes().data() + 2 * i, &bits, sizeof bits);
+  }
+  return result;
+}
+
+std::vector<float> values_of(const Array& array) {
+  const Array wide = array.cast(f32);
+  std::vector<float> result(static_cast<size_t>(kCount));
+  std::memcpy(result.data(), wide.bytes().data(), result.size() * sizeof(float));
+  return result;
+}
+
+/// The distance between the bf16 around a value.
+double unit_of(double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return std::ldexp(1.0, std::max(exponent - 8, -133));
+}
+
+/// Whether 2^-12 of the exact value, one rounding and what else is known explain a result.
+bool is_near(float result, double exact, double more = 0) {
+  if (std::isnan(exact) || std::isnan(result)) return std::isnan(exact) == std::isnan(result);
+  if (std::isinf(exact) || std::isinf(result))
+    return static_cast<double>(result) == exact || std::fabs(exact) > 0x1.fep127;
+  return std::fabs(result - exact) <= 0x1p-12 * std::fabs(exact) + unit_of(exact) / 2 + more;
+}
+
+std::vector<float> results_of(const std::function<Tensor(const Tensor&)>& function) {
+  Graph g;
+  const Tensor x = g.input("x", {kCount}, bf16);
+  const Tensor y = function(x);
+  Executable exe = compile(g, {y});
+  exe.set(x, every_bf16());
+  exe.run();
+  return values_of(exe.get(y));
+}
+
+TEST(NarrowFloats, GeluIsRightOnEveryBf16) {
+  const std::vector<float> inputs = values_of(every_bf16());
+  const std::vector<float> by_erf = results_of([](const Tensor& x) { return gelu(x); });
+  const std::vector<float> by_tanh = results_of([](const Tensor& x) { return gelu_tanh(x); });
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const double x = inputs[i];
+    const double exact =
+        std::isinf(x) && x < 0 ? std::nan("") : x * std::erfc(-x / std::sqrt(2)) / 2;
+    // Below -4.8, where the result is 4e-6, fewer digits are promised.
+    if (x < -4.8 && !std::isinf(x))
+      ASSERT_NEAR(by_erf[i], exact, std::fabs(exact) / 8 + 1e-9) << x;
+    else
+      ASSERT_TRUE(is_near(by_erf[i], exact)) << "gelu of " << x << " gives " << by_erf[i];
+    const double u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+    const double smooth = std::isinf(x) && x < 0 ? std::nan("") : x / (1 + std::exp(-2 * u));
+    ASSERT_TRUE(is_near(by_tanh[i], smooth) || std::fabs(smooth) < 1e-33)
+        << "gelu_tanh of " << x << " gives " << by_tanh[i];
+  }
+}
+
+TEST(NarrowFloats, AbsoluteValuesAndRootsAreRightOnEveryBf16) {
+  const std::vector<float> inputs = values_of(every_bf16());
+  const std::vector<float> roots = results_of([](const Tensor& x) { return sqrt(abs(x)); });
+  const std::vector<float> magnitudes = results_of([](const Tensor& x) { return abs(x); });
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const double x = std::fabs(inputs[i]);
+    ASSERT_TRUE(is_near(roots[i], std::sqrt(x))) << inputs[i] << " gives " << roots[i];
+    if (!std::isnan(x)) {
+      ASSERT_EQ(magnitudes[i], x);
+      ASSERT_FALSE(std::signbit(magnitudes[i]));
+    }
+  }
+}
+
+/// Rows whose largest element stands out by 0, 0.5, 1, ...
+Array peaked_rows(int64_t rows, int64_t columns) {
+  std::vector<float> values(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t row = i / columns;
+    values[static_cast<size_t>(i)] =
+        i % columns == row * 7 % columns
+            ? static_cast<float>(row) / 2
+            : static_cast<float>(static_cast<double>(i * 37 % 101) / 101 - 1);
+  }
+  return Array::from<float>(f32, {rows, columns}, values).cast(bf16);
+}
+
+TEST(NarrowFloats, SoftmaxAndItsLogarithmKeepTheDigitsOfBf16) {
+  constexpr int64_t kRows = 48;
+  constexpr int64_t kColumns = 300;
+  Graph g;
+  const Tensor x = g.input("x", {kRows, kColumns}, bf16);
+  const Tensor shares = softmax(x);
+  const Tensor logs = log_softmax(x);
+  const Array data = peaked_rows(kRows, kColumns);
+  Executable first = compile(g, {shares});
+  Executable second = compile(g, {logs});
+  for (Executable* exe : {&first, &second}) {
+    exe->set(x, data);
+    exe->run();
+  }
+  const Array wide = data.cast(f32);
+  const Array share_values = first.get(shares).cast(f32);
+  const Array log_values = second.get(logs).cast(f32);
+  const auto element = [](const Array& array, int64_t i) {
+    float value = 0;
+    std::memcpy(&value, array.bytes().data() + 4 * i, sizeof value);
+    return value;
+  };
+  for (int64_t row = 0; row < kRows; ++row) {
+    double most = -1e300;
+    double total = 0;
+    for (int64_t i = 0; i < kColumns; ++i)
+      most = std::max(most, double{element(wide, row * kColumns + i)});
+    for (int64_t i = 0; i < kColumns; ++i)
+      total += std::exp(element(wide, row * kColumns + i) - most);
+    for (int64_t i = row * kColumns; i < (row + 1) * kColumns; ++i) {
+      const double difference = element(wide, i) - most;
+      ASSERT_TRUE(is_near(element(share_values, i), std::exp(difference) / total))
+          << "row " << row << ": " << element(share_values, i);
+      // log(1 + rest) where one element is nearly all there is.
+      double rest = 0;
+      if (difference == 0)
+        for (int64_t k = row * kColumns; k < (row + 1) * kColumns; ++k)
+          if (k != i) rest += std::exp(element(wide, k) - most);
+      const double exact = difference == 0 ? -std::log1p(rest) : difference - std::log(total);
+      // Sums that are nearly 1 are f32.
+      ASSERT_TRUE(is_near(element(log_values, i), exact, 0x1p-21))
+          << "row " << row << ": " << element(log_values, i) << " instead of " << exact;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace luminal

@@ -5,7 +5,10 @@
 #include <cstring>
 #include <functional>
 
-#include "luminal/luminal.h"
+#include "luminal/tensor/activation.h"
+#include "luminal/tensor/executable.h"
+#include "luminal/tensor/math.h"
+#include "luminal/tensor/normalization.h"
 
 namespace luminal {
 namespace {

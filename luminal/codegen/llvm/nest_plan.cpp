@@ -204,6 +204,9 @@ void NestPlan::choose_lanes() {
   for (const kernel::NodeId output : outputs_) touch(arena_.tensor(output).dtype);
   const int vector = target_.vector_bytes() * 8;
   lanes_ = std::min(vector / narrowest, kMostRegisters * vector / widest);
+  // What takes many instructions one after the other runs best several vectors at a time.
+  if (const Statement* loop = parallel_loop(); loop != nullptr && is_costly(*loop))
+    lanes_ = std::min(2 * lanes_, kMostRegisters * vector / widest);
   if (const Statement* loop = parallel_loop(); loop != nullptr && !has_inner_loops(*loop))
     if (const auto extent = loop->axes.back().axis_extent().constant_value())
       while (lanes_ > vector / widest && lanes_ / 2 >= *extent) lanes_ /= 2;

@@ -104,28 +104,37 @@ Value* VectorMath::full_log(const Mantissa& x, bool base_two) {
 /// x = 2^e * m with m in [3/4, 3/2); the first five bits after m's leading one are its piece.
 VectorMath::Mantissa VectorMath::mantissa_of(Value* x) {
   constexpr uint32_t kThreeQuarters = 3;  // the interval of the instruction
-  Value* zero = number(x, 0);
   Value* all = ir_.getInt16(0xffff);
   Value* rounding = ir_.getInt32(4);  // as the processor is set
-  Value* m = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_mask_getmant_ps_512, {},
-                                     {x, ir_.getInt32(kThreeQuarters), zero, all, rounding});
-  Value* e = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_mask_getexp_ps_512, {},
-                                     {x, zero, all, rounding});
+  Value* m = in_parts(x, [&](Value* part) {
+    return builder_.call_intrinsic(
+        llvm::Intrinsic::x86_avx512_mask_getmant_ps_512, {},
+        {part, ir_.getInt32(kThreeQuarters), number(part, 0), all, rounding});
+  });
+  Value* e = in_parts(x, [&](Value* part) {
+    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_mask_getexp_ps_512, {},
+                                   {part, number(part, 0), all, rounding});
+  });
   return {m, e, ir_.CreateLShr(bits(m), VectorBuilder::integer(bits(m)->getType(), 18))};
 }
 
 Value* VectorMath::logarithm_by_table(Value* x, bool base_two) {
-  return in_parts(x, [&](Value* part) {
-    const Mantissa mantissa = mantissa_of(part);
-    Value* result = accuracy_ == MathAccuracy::kFull ? full_log(mantissa, base_two)
-                                                     : short_log(mantissa, base_two);
-    // NaN stays, 0 gives -inf, 1 gives 0, inf itself, and what is negative NaN.
-    constexpr int64_t kSpecial = 0x03538422;
-    return builder_.call_intrinsic(
-        llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512, {},
-        {result, part, VectorBuilder::integer(mantissa.piece->getType(), kSpecial), ir_.getInt32(0),
-         ir_.getInt16(0xffff), ir_.getInt32(4)});
-  });
+  const Mantissa mantissa = mantissa_of(x);
+  Value* result = accuracy_ == MathAccuracy::kFull ? full_log(mantissa, base_two)
+                                                   : short_log(mantissa, base_two);
+  // NaN stays, 0 gives -inf, 1 gives 0, inf itself, and what is negative NaN.
+  constexpr int64_t kSpecial = 0x03538422;
+  constexpr int kLanes = 16;
+  Carried parts;
+  for (int first = 0; first < VectorBuilder::lanes_of(x); first += kLanes) {
+    Value* part = builder_.part(x, first, kLanes);
+    parts.push_back(
+        builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512, {},
+                                {builder_.part(result, first, kLanes), part,
+                                 VectorBuilder::integer(bits(part)->getType(), kSpecial),
+                                 ir_.getInt32(0), ir_.getInt16(0xffff), ir_.getInt32(4)}));
+  }
+  return builder_.join(parts);
 }
 
 }  // namespace luminal::codegen

@@ -70,11 +70,13 @@ Value* VectorMath::look_up(Value* index, std::span<const double> table) {
     for (size_t i = first; i < first + kLanes; ++i) values.push_back(static_cast<float>(table[i]));
     return llvm::ConstantDataVector::get(ir_.getContext(), llvm::ArrayRef<float>(values));
   };
-  if (table.size() == kLanes)
-    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
-                                   {half(0), index});
-  return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
-                                 {half(0), index, half(kLanes)});
+  return in_parts(index, [&](Value* part) {
+    if (table.size() == kLanes)
+      return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
+                                     {half(0), part});
+    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
+                                   {half(0), part, half(kLanes)});
+  });
 }
 
 /// The polynomial of a piece.
@@ -96,54 +98,49 @@ Value* VectorMath::piece_times(Value* factor, Value* index, Value* x,
 /// Of |x|, with the sign of x.
 Value* VectorMath::odd_by_table(Value* x, bool tanh) {
   const OddFunction& function = tanh ? tanh_for(accuracy_) : erf_for(accuracy_);
-  return in_parts(x, [&](Value* part) {
-    Value* magnitude = absolute(part);
-    // NaN stays: the comparison is false then.
-    Value* last = number(part, function.last);
-    Value* bounded = ir_.CreateSelect(ir_.CreateFCmpOGT(magnitude, last), last, magnitude);
-    // Adding a number whose unit is the width makes the number of the piece the last bits.
-    Value* index = nullptr;
-    Value* distance = bounded;
-    if (is_power_of_two(function.spec.width)) {
-      Value* magic = number(part, 12582912.0 * function.spec.width);
-      index = ir_.CreateFAdd(bounded, magic);
-      if (function.spec.from_middle)
-        distance = ir_.CreateFSub(bounded, ir_.CreateFSub(index, magic));
-    } else {
-      Value* magic = number(part, 12582912.0);
-      index = builder_.mul_add(bounded, number(part, 1 / function.spec.width), magic);
-      if (function.spec.from_middle)
-        distance = builder_.mul_add(ir_.CreateFSub(index, magic),
-                                    number(part, -function.spec.width), bounded);
-    }
-    Value* result = function.spec.from_middle
-                        ? piece_times(bounded, bits(index), distance, function.pieces)
-                        : ir_.CreateFMul(bounded, piece(bits(index), distance, function.pieces));
-    return with_sign_of(result, part);
-  });
+  Value* magnitude = absolute(x);
+  // NaN stays: the comparison is false then.
+  Value* last = number(x, function.last);
+  Value* bounded = ir_.CreateSelect(ir_.CreateFCmpOGT(magnitude, last), last, magnitude);
+  // Adding a number whose unit is the width makes the number of the piece the last bits.
+  Value* index = nullptr;
+  Value* distance = bounded;
+  if (is_power_of_two(function.spec.width)) {
+    Value* magic = number(x, 12582912.0 * function.spec.width);
+    index = ir_.CreateFAdd(bounded, magic);
+    if (function.spec.from_middle) distance = ir_.CreateFSub(bounded, ir_.CreateFSub(index, magic));
+  } else {
+    Value* magic = number(x, 12582912.0);
+    index = builder_.mul_add(bounded, number(x, 1 / function.spec.width), magic);
+    if (function.spec.from_middle)
+      distance =
+          builder_.mul_add(ir_.CreateFSub(index, magic), number(x, -function.spec.width), bounded);
+  }
+  Value* result = function.spec.from_middle
+                      ? piece_times(bounded, bits(index), distance, function.pieces)
+                      : ir_.CreateFMul(bounded, piece(bits(index), distance, function.pieces));
+  return with_sign_of(result, x);
 }
 
 Value* VectorMath::atan_by_table(Value* x) {
-  return in_parts(x, [&](Value* part) {
-    Value* magnitude = absolute(part);
-    Value* one = number(part, 1);
-    Value* inverted = ir_.CreateFCmpOGT(magnitude, one);
-    Value* t = ir_.CreateSelect(inverted, reciprocal(magnitude), magnitude);
-    Value* magic = number(part, 12582912.0 / 32);
-    Value* sum = ir_.CreateFAdd(t, magic);
-    // 1 itself belongs to the piece before.
-    Value* end = ir_.CreateAdd(bits(magic), VectorBuilder::integer(bits(magic)->getType(), 31));
-    Value* index = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, bits(sum), end);
-    Value* distance = t;
-    if (accuracy_ == MathAccuracy::kFull)
-      distance = ir_.CreateFSub(t, ir_.CreateFSub(from_bits(index), magic));
-    Value* small = ir_.CreateFMul(t, piece(index, distance, atan_for(accuracy_)));
-    constexpr double kHalfPiLow = -4.371139e-08;
-    Value* rest = small;
-    if (accuracy_ == MathAccuracy::kFull) rest = ir_.CreateFSub(small, number(part, kHalfPiLow));
-    Value* large = ir_.CreateFSub(number(part, 1.5707963705062866), rest);
-    return with_sign_of(ir_.CreateSelect(inverted, large, small), part);
-  });
+  Value* magnitude = absolute(x);
+  Value* one = number(x, 1);
+  Value* inverted = ir_.CreateFCmpOGT(magnitude, one);
+  Value* t = ir_.CreateSelect(inverted, reciprocal(magnitude), magnitude);
+  Value* magic = number(x, 12582912.0 / 32);
+  Value* sum = ir_.CreateFAdd(t, magic);
+  // 1 itself belongs to the piece before.
+  Value* end = ir_.CreateAdd(bits(magic), VectorBuilder::integer(bits(magic)->getType(), 31));
+  Value* index = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, bits(sum), end);
+  Value* distance = t;
+  if (accuracy_ == MathAccuracy::kFull)
+    distance = ir_.CreateFSub(t, ir_.CreateFSub(from_bits(index), magic));
+  Value* small = ir_.CreateFMul(t, piece(index, distance, atan_for(accuracy_)));
+  constexpr double kHalfPiLow = -4.371139e-08;
+  Value* rest = small;
+  if (accuracy_ == MathAccuracy::kFull) rest = ir_.CreateFSub(small, number(x, kHalfPiLow));
+  Value* large = ir_.CreateFSub(number(x, 1.5707963705062866), rest);
+  return with_sign_of(ir_.CreateSelect(inverted, large, small), x);
 }
 
 }  // namespace luminal::codegen

@@ -467,13 +467,7 @@ Value* VectorMath::power(Value* x, Value* y) {
 
 /// The same for few digits: exponents of 128 leave 2^-16 of the logarithm's 2^-23.
 Value* VectorMath::short_power(Value* x, Value* y) {
-  constexpr int kLanes = 16;
-  Carried parts;
-  for (int first = 0; first < VectorBuilder::lanes_of(x); first += kLanes) {
-    Value* log = full_log(mantissa_of(builder_.part(x, first, kLanes)), true);
-    parts.push_back(ir_.CreateFMul(log, builder_.part(y, first, kLanes)));
-  }
-  return exp2_of(builder_.join(parts));
+  return exp2_of(ir_.CreateFMul(full_log(mantissa_of(x), true), y));
 }
 
 Value* VectorMath::pow(Value* x, Value* y) {

@@ -108,7 +108,7 @@ class NestEmitter final : private BodyValues {
   llvm::Value* index_at_first_lane(const symbolic::Expr& expr);
   llvm::Value* sum_position(const kernel::Accumulator& accumulator);
   void note_row_load(kernel::NodeId tensor, const symbolic::Expr& position);
-  void prefetch_next_row(llvm::Value* lane, const symbolic::Expr& extent);
+  void prefetch_next_row(llvm::Value* lane, size_t copy, const symbolic::Expr& extent);
 
   bool depends_on_lanes(kernel::BodyId id) const;
   bool depends_on_lanes(const symbolic::Expr& expr) const;

@@ -59,10 +59,7 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
         sums_[carried[i]].value = now[copy * carried.size() + i];
       axes_[axis.axis_id()] =
           ir_.CreateAdd(first, builder_.index(static_cast<int64_t>(copy) * lanes));
-      // Where several loops share a row, neighbouring vectors ask for one line.
-      const bool asks =
-          mask == nullptr && (loops_of_row_ < 3 || asking_loop_ != 0 || copy % 2 == 0);
-      if (asks) prefetch_next_row(axes_[axis.axis_id()], axis.axis_extent());
+      if (mask == nullptr) prefetch_next_row(axes_[axis.axis_id()], copy, axis.axis_extent());
       mask_ = mask;
       known_.emplace_back();
       emit_body(loop);

@@ -121,20 +121,26 @@ void NestEmitter::note_row_load(kernel::NodeId tensor, const Expr& position) {
 
 /// While this row is in the cache memory would be idle: each later loop asks for its share of the
 /// next row, so that reading goes on while results are written.
-void NestEmitter::prefetch_next_row(Value* lane, const Expr& extent) {
+void NestEmitter::prefetch_next_row(Value* lane, size_t copy, const Expr& extent) {
+  constexpr int64_t kLine = 64;
   if (!row_axis_ || inner_loops_ < 2 || inner_loops_ > loops_of_row_) return;
   if (asking_loop_ != 0 && inner_loops_ != asking_loop_) return;
   const int64_t shares = asking_loop_ != 0 ? 1 : loops_of_row_ - 1;
   const int64_t number = asking_loop_ != 0 ? 0 : inner_loops_ - 2;
   for (const RowLoad& load : row_loads_) {
     if (load.axis.axis_extent() != extent) continue;
+    const int bytes = std::max(1, graph::bits(arena_.tensor(load.tensor).dtype) / 8);
+    // What a vector stands for may be a part of a line, which neighbours share, or several.
+    const int64_t part = std::max<int64_t>(1, int64_t{plan_.lanes()} * bytes / shares);
+    if (part < kLine && static_cast<int64_t>(copy) % (kLine / part) != 0) continue;
     Value* share = ir_.CreateMul(index_.emit(extent), builder_.index(number));
     Value*& axis = axes_[load.axis.axis_id()];
     Value* kept =
         std::exchange(axis, ir_.CreateSDiv(ir_.CreateAdd(lane, share), builder_.index(shares)));
-    const int bytes = std::max(1, graph::bits(arena_.tensor(load.tensor).dtype) / 8);
     Value* at = ir_.CreateMul(index_at_first_lane(load.next), builder_.index(bytes));
-    builder_.prefetch(builder_.offset(buffers_.at(load.tensor), at), 2);
+    Value* line = builder_.offset(buffers_.at(load.tensor), at);
+    for (int64_t from = 0; from == 0 || from + kLine <= part; from += kLine)
+      builder_.prefetch(builder_.offset(line, from), 2);
     axis = kept;
   }
 }

@@ -75,6 +75,10 @@ void add_cache_command(CLI::App& app, std::ostream& out) {
   auto json = std::make_shared<bool>(false);
   CLI::App* cache = app.add_subcommand("cache", "Compiled kernels that are kept on disk");
   cache->require_subcommand(1);
+  cache->footer(R"(
+Examples:
+  luminal cache size
+  luminal cache list --json)");
   CLI::App* listed = cache->add_subcommand("list", "Every entry, least recently used first");
   listed->add_flag("--json", *json, "As JSON");
   listed->callback([=, &out] { list(*json, out); });

@@ -19,6 +19,8 @@ Examples:
   luminal tuning list                 kernels that have been measured
   luminal tuning show softmax         what was tried for one of them
   luminal cache size                  how much compiled code is kept
+  luminal bench                       benchmark suites that are built
+  source <(luminal completion bash)   complete this command
 
 `luminal COMMAND --help` says more. Exit codes: 0 done, 1 failed, 2 the command line makes no sense.)";
 
@@ -41,6 +43,8 @@ int run_command_line(std::vector<std::string> arguments, std::ostream& out, std:
   add_tuning_command(app, out);
   add_cache_command(app, out);
   add_devices_command(app, out);
+  add_bench_command(app, out);
+  add_completion_command(app, out);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last first
     app.parse(arguments);

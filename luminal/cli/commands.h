@@ -21,6 +21,11 @@ void add_run_command(CLI::App& app, std::ostream& out);
 void add_inspect_command(CLI::App& app, std::ostream& out);
 /// `luminal viz GRAPH`: a page of everything a compile did.
 void add_viz_command(CLI::App& app, std::ostream& out);
+/// `luminal bench SUITE`: runs a benchmark program that is built.
+void add_bench_command(CLI::App& app, std::ostream& out);
+/// `luminal completion SHELL`: what makes a shell complete this command. Added last, it knows all
+/// the others.
+void add_completion_command(CLI::App& app, std::ostream& out);
 /// `luminal devices`: what this machine computes on.
 void add_devices_command(CLI::App& app, std::ostream& out);
 

@@ -39,6 +39,10 @@ void add_devices_command(CLI::App& app, std::ostream& out) {
   auto json = std::make_shared<bool>(false);
   CLI::App* devices = app.add_subcommand("devices", "What this machine computes on");
   devices->add_flag("--json", *json, "As JSON");
+  devices->footer(R"(
+Examples:
+  luminal devices
+  luminal devices --json)");
   devices->callback([=, &out] { print_devices(*json, out); });
 }
 

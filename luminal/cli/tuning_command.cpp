@@ -9,6 +9,7 @@
 #include "luminal/cli/commands.h"
 #include "luminal/search/tuning_database.h"
 #include "luminal/support/error.h"
+#include "luminal/support/file.h"
 
 namespace luminal::cli {
 namespace {
@@ -159,7 +160,7 @@ void merge(const TuningArguments& arguments, std::ostream& out) {
     throw UserError("tuning merge", "there is no file {}", arguments.file);
   // The first thing a database gets may come from elsewhere.
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder);
+  if (!folder.empty()) support::create_directories(folder.string());
   TuningDatabase database(path);
   const search::MergeCounts counts = database.merge_from(arguments.file);
   if (arguments.json) {
@@ -201,6 +202,13 @@ void add_tuning_command(CLI::App& app, std::ostream& out) {
   auto arguments = std::make_shared<TuningArguments>();
   CLI::App* tuning = app.add_subcommand("tuning", "The database of measured kernels");
   tuning->require_subcommand(1);
+  tuning->footer(R"(
+Examples:
+  luminal tuning list
+  luminal tuning show softmax --json
+  luminal tuning export shipped.db
+  luminal tuning merge shipped.db
+  luminal tuning prune --older-than 90)");
   const auto add = [&](const char* name, const char* what, Action action) {
     CLI::App* command = tuning->add_subcommand(name, what);
     command->add_option("--database", arguments->database,

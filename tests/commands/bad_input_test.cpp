@@ -1,0 +1,186 @@
+// Every subcommand on bad input: what it says, and its exit code. What depends on the environment
+// is asked of the program itself, in a process of its own.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "luminal/cli/command_line.h"
+#include "luminal/graph/text.h"
+#include "luminal/support/file.h"
+#include "luminal/tensor/arithmetic.h"
+#include "luminal/tensor/executable.h"
+#include "luminal/tensor/graph.h"
+
+namespace luminal::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where nobody can write, root neither.
+constexpr const char* kReadOnly = "/proc/luminal";
+
+/// Runs the program in a shell; both streams are one.
+Said shell(const std::string& environment, const std::string& line) {
+  const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / "luminal";
+  const std::string command = "env " + environment + " '" + program + "' " + line + " 2>&1";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  Said said;
+  std::array<char, 4096> buffer{};
+  for (size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    said.out.append(buffer.data(), got);
+  const int status = ::pclose(pipe);
+  said.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return said;
+}
+
+class BadInput : public testing::Test {
+ protected:
+  BadInput() {
+    const Graph g;
+    const Tensor x = g.input("x", {3});
+    compile(g, {x + x}).save(folder_.file("net.plan"));
+    support::write_file_atomic(folder_.file("unknown.graph"),
+                               "%0: f32[3] = input \"x\"\n%1: f32[3] = frobnicate %0\n");
+    // The number after the magic is the format.
+    std::string plan = support::read_file(folder_.file("net.plan"));
+    plan[8] = 99;
+    support::write_file_atomic(folder_.file("newer.plan"), plan);
+  }
+
+  void expect_failure(const std::vector<std::string>& line, const std::string& part) {
+    const Said said = say(line);
+    EXPECT_EQ(said.code, cli::kFailed) << said.out;
+    EXPECT_TRUE(has(said.err, part));
+  }
+
+  Folder folder_;
+};
+
+TEST_F(BadInput, AMissingFileIsNamed) {
+  const std::string none = folder_.file("none.graph");
+  expect_failure({"run", none}, "none.graph");
+  expect_failure({"inspect", none}, "none.graph");
+  expect_failure({"viz", none}, "none.graph");
+  expect_failure({"tuning", "list", "--database", folder_.file("none.db")}, "none.db");
+  expect_failure({"tuning", "merge", folder_.file("none.db"), "--database", folder_.file("t.db")},
+                 "none.db");
+}
+
+TEST_F(BadInput, APlanOfAnotherVersionIsRefusedWithTheRemedy) {
+  for (const char* command : {"run", "inspect", "viz"})
+    expect_failure({command, folder_.file("newer.plan")}, "newer than the format");
+}
+
+TEST_F(BadInput, AnUnknownOpIsNamedWithItsPlace) {
+  for (const char* command : {"run", "inspect", "viz"}) {
+    expect_failure({command, folder_.file("unknown.graph")}, "frobnicate");
+    expect_failure({command, folder_.file("unknown.graph")}, "line 2");
+  }
+}
+
+TEST_F(BadInput, WithoutACacheDirectoryCommandsSayWhatNamesOne) {
+  const std::string off = "-u XDG_CACHE_HOME -u HOME -u LUMINAL_CACHE_DIR -u LUMINAL_TUNING_DB";
+  for (const char* line : {"cache size", "cache list --json", "cache clear"}) {
+    const Said said = shell(off, line);
+    EXPECT_EQ(said.code, cli::kFailed);
+    EXPECT_TRUE(has(said.out, "LUMINAL_CACHE_DIR"));
+  }
+  const Said tuning = shell(off, "tuning list");
+  EXPECT_EQ(tuning.code, cli::kFailed);
+  EXPECT_TRUE(has(tuning.out, "--database FILE"));
+  const Said search = shell(off, "viz softmax --search 1 -o " + folder_.file("p.html"));
+  EXPECT_EQ(search.code, cli::kFailed);
+  EXPECT_TRUE(has(search.out, "--database FILE"));
+}
+
+TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
+  const std::string page = std::string(kReadOnly) + "/page.html";
+  expect_failure({"viz", "softmax", "-o", page}, page);
+  expect_failure({"inspect", "softmax", "--dump", page}, page);
+  expect_failure({"run", folder_.file("net.plan"), "--out", "0=" + page}, "");
+  expect_failure({"tuning", "merge", folder_.file("net.plan"), "--database",
+                  std::string(kReadOnly) + "/tuning.db"},
+                 kReadOnly);
+  // Kernels that cannot be kept are compiled again.
+  const Said said = shell(std::string("LUMINAL_CACHE_DIR=") + kReadOnly,
+                          "viz softmax --no-run -o " + folder_.file("page.html"));
+  EXPECT_EQ(said.code, cli::kDone) << said.out;
+}
+
+TEST_F(BadInput, ASuiteThatIsNotBuiltIsNamedWithHowToBuildIt) {
+  expect_failure({"bench", "nets", "--folder", folder_.path()}, "--target nets_bench");
+  const Said none = say({"bench", "--folder", folder_.path()});
+  EXPECT_EQ(none.code, cli::kDone);
+  EXPECT_TRUE(has(none.out, "0 suites in"));
+}
+
+TEST_F(BadInput, ASuiteGetsWhatFollowsAndItsFailureIsOurs) {
+  const std::string program = folder_.file("own_bench");
+  std::ofstream(program) << "#!/bin/sh\necho \"$@\" > '" << folder_.file("said") << "'\nexit $2\n";
+  fs::permissions(program, fs::perms::owner_all);
+  EXPECT_EQ(say({"bench", "own", "--folder", folder_.path(), "--", "--code", "0"}).code,
+            cli::kDone);
+  EXPECT_EQ(support::read_file(folder_.file("said")), "--code 0\n");
+  expect_failure({"bench", "own", "--folder", folder_.path(), "--", "--code", "3"},
+                 "own_bench ended with exit code 3");
+  const Said listed = say({"bench", "--folder", folder_.path(), "--json"});
+  EXPECT_EQ(nlohmann::json::parse(listed.out), nlohmann::json({"own"}));
+}
+
+TEST_F(BadInput, LinesThatMakeNoSenseEndWithTwo) {
+  for (const char* line :
+       {"completion", "completion tcsh", "inspect mlp --colour", "viz", "viz mlp --search some",
+        "cache", "cache shrink", "tuning show", "run", "devices now", "bench --json=maybe=no"}) {
+    const Said said = say(words(line));
+    EXPECT_EQ(said.code, cli::kBadUsage) << line << "\n" << said.err;
+    EXPECT_NE(said.err, "") << line;
+  }
+}
+
+TEST(Help, EveryCommandHasHelpWithExamples) {
+  for (const char* command :
+       {"run", "inspect", "viz", "tuning", "cache", "devices", "bench", "completion"}) {
+    const Said said = say({command, "--help"});
+    EXPECT_EQ(said.code, cli::kDone);
+    EXPECT_TRUE(has(said.out, "Examples:")) << command;
+    EXPECT_TRUE(has(said.out, std::string("luminal ") + command));
+  }
+}
+
+/// What bash offers after a line.
+std::string completions(const Folder& folder, const std::string& line) {
+  support::write_file_atomic(folder.file("ask"), say({"completion", "bash"}).out + "COMP_WORDS=(" +
+                                                     line +
+                                                     " '')\n"
+                                                     "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+                                                     "_luminal\necho \"${COMPREPLY[@]}\"\n");
+  FILE* pipe = ::popen(("bash '" + folder.file("ask") + "' 2>&1").c_str(), "r");
+  std::array<char, 4096> buffer{};
+  const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe);
+  ::pclose(pipe);
+  return {buffer.data(), got};
+}
+
+TEST(Completion, BashCompletesCommandsAndCases) {
+  const Folder folder;
+  EXPECT_TRUE(has(completions(folder, "luminal"), "inspect"));
+  EXPECT_TRUE(has(completions(folder, "luminal tuning"), "prune"));
+  EXPECT_TRUE(has(completions(folder, "luminal viz"), "gpt-block"));
+}
+
+TEST(Completion, EveryShellKnowsEveryCommandAndOption) {
+  for (const char* shell_name : {"bash", "zsh", "fish"}) {
+    const Said said = say({"completion", shell_name});
+    EXPECT_EQ(said.code, cli::kDone);
+    for (const char* word : {"inspect", "viz", "prune", "completion", "missing", "llama-32"})
+      EXPECT_TRUE(has(said.out, word)) << shell_name;
+  }
+}
+
+}  // namespace
+}  // namespace luminal::commands

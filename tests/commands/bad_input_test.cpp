@@ -43,7 +43,7 @@ class BadInput : public testing::Test {
   BadInput() {
     const Graph g;
     const Tensor x = g.input("x", {3});
-    compile(g, {x + x}).save(folder_.file("net.plan"));
+    compile(g, {(x + x).named("y")}).save(folder_.file("net.plan"));
     support::write_file_atomic(folder_.file("unknown.graph"),
                                "%0: f32[3] = input \"x\"\n%1: f32[3] = frobnicate %0\n");
     // The number after the magic is the format.
@@ -102,7 +102,7 @@ TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   const std::string page = std::string(kReadOnly) + "/page.html";
   expect_failure({"viz", "softmax", "-o", page}, page);
   expect_failure({"inspect", "softmax", "--dump", page}, page);
-  expect_failure({"run", folder_.file("net.plan"), "--out", "0=" + page}, "");
+  expect_failure({"run", folder_.file("net.plan"), "--out", "y=" + page}, page);
   expect_failure({"tuning", "merge", folder_.file("net.plan"), "--database",
                   std::string(kReadOnly) + "/tuning.db"},
                  kReadOnly);

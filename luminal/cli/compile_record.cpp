@@ -29,7 +29,9 @@ std::vector<SearchPoint> points_since(const search::TuningDatabase& database, in
     for (const search::TuningRecord& record : database.records(kernel.kernel)) {
       if (record.measured_at < begin) continue;
       const auto* timing = std::get_if<search::Timing>(&record.result);
-      points.push_back({kernel.label, static_cast<double>(record.measured_at - begin),
+      // Different kernels may have one label.
+      const std::string name = kernel.label + " " + support::to_hex(kernel.kernel).substr(0, 6);
+      points.push_back({name, static_cast<double>(record.measured_at - begin),
                         timing == nullptr ? 0.0 : timing->median_us});
     }
   return points;

@@ -255,6 +255,33 @@ TEST(CompiledProgram, EqualLayersShareOneKernel) {
   EXPECT_LE(plan.slots, 2U);
 }
 
+/// Reductions of all elements of a row up to each one.
+NodeId add_scan(Graph& graph, NodeId x, Op op, const Scalar& identity) {
+  const graph::Shape& shape = graph.node(x).shape();
+  const View all = View::identity(shape).insert_axis(1, shape[1]);
+  const View prefixes(shape, all.domain(), all.index(), {{all.axis(1) - all.axis(2), shape[1]}},
+                      identity);
+  return graph.add(op, {{prefixes, x}}, graph::ReduceAttribute{1});
+}
+
+TEST(CompiledProgram, ScansStayScansWhateverTheirResultsAreUsedFor) {
+  for (const DType result : {DType::kI32, DType::kI4}) {
+    Graph graph;
+    const NodeId x = graph.add_input("x", DType::kI32, {3, 400});
+    const NodeId sums = add_scan(graph, x, Op::kSum, Scalar::of(DType::kI32, 0));
+    const NodeId largest = add_scan(graph, x, Op::kReduceMax, Scalar::lowest(DType::kI32));
+    const NodeId both = graph.add(Op::kAdd, {graph.whole(sums), graph.whole(largest)});
+    const NodeId narrow =
+        result == DType::kI32 ? both : graph.add_cast(Op::kCast, graph.whole(both), result);
+    graph.add_output("y", graph.whole(narrow));
+    int scans = 0;
+    for (const PlanStep& step : build_plan(graph).steps)
+      scans += step.schedule.starts_with("scan ") ? 1 : 0;
+    EXPECT_EQ(scans, 2) << graph::name(result);
+    expect_same(graph, {{{"x", floats({3, 400}).cast(DType::kI32)}}});
+  }
+}
+
 TEST(CompiledProgram, RunsInSeveralThreadsAtOnce) {
   Graph graph;
   const NodeId x = graph.add_input("x", DType::kF32, {300, 70});

@@ -39,8 +39,6 @@ class ScanBuilder {
   std::optional<CpuKernel> build() {
     auto plan = match_scan(arena_, flat_.kernel);
     if (!plan) return std::nullopt;
-    for (const kernel::Root& root : flat_.kernel.roots)
-      if (graph::bits(arena_.tensor(root.tensor).dtype) < 8) return std::nullopt;
     code_->arena = &arena_;
     code_->plan = std::move(*plan);
     code_->roots = flat_.kernel.roots;
@@ -208,6 +206,13 @@ class ScanBuilder {
   CpuKernel result_;
 };
 
+/// Results that are packed two to a byte are left to another kernel.
+bool has_packed_results(const Arena& arena, const kernel::Kernel& kernel) {
+  return std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const kernel::Root& root) {
+    return graph::bits(arena.tensor(root.tensor).dtype) < 8;
+  });
+}
+
 double bytes_of(const Arena& arena, NodeId tensor, const kernel::EstimateOptions& options) {
   double bytes = graph::bits(arena.tensor(tensor).dtype) / 8.0;
   for (const Expr& extent : arena.tensor(tensor).shape)
@@ -219,14 +224,14 @@ double bytes_of(const Arena& arena, NodeId tensor, const kernel::EstimateOptions
 
 std::optional<CpuKernel> scan_kernel(Arena& arena, const kernel::Kernel& kernel,
                                      const CpuTarget& target, const CpuKernelOptions& options) {
-  if (!match_scan(arena, kernel)) return std::nullopt;
+  if (has_packed_results(arena, kernel) || !match_scan(arena, kernel)) return std::nullopt;
   return ScanBuilder(arena, kernel, target, options).build();
 }
 
 std::optional<double> scan_cost(Arena& arena, const kernel::Kernel& kernel,
                                 const kernel::Machine& machine,
                                 const kernel::EstimateOptions& options) {
-  if (!match_scan(arena, kernel)) return std::nullopt;
+  if (has_packed_results(arena, kernel) || !match_scan(arena, kernel)) return std::nullopt;
   std::vector<NodeId> tensors;
   std::vector<kernel::BodyId> values;
   for (const kernel::Root& root : kernel.roots) {

@@ -17,7 +17,7 @@ std::unique_ptr<graph::Program> load_program(const std::string& file, const std:
                       file);
     return plan::load_plan(plan::load_plan_file(file));
   }
-  const graph::Graph graph = graph::parse_text(support::read_file(file));
+  const graph::Graph graph = graph::parse_text(support::read_file(file, "read graph"));
   if (device == "interpreter") return graph::make_interpreter(graph);
   return compiler::make_compiled(graph::default_passes().run(graph).graph);
 }

@@ -31,11 +31,12 @@ graph::FileRun read(const RunArguments& arguments) {
     run.outputs.insert(graph::split_setting("run", output));
   for (const std::string& input : arguments.inputs) {
     if (input.ends_with(".npz") && input.find('=') == std::string::npos) {
-      for (auto& [name, value] : graph::load_npz(input)) run.inputs.insert_or_assign(name, value);
+      for (auto& [name, value] : graph::load_npz(input, "run"))
+        run.inputs.insert_or_assign(name, value);
       continue;
     }
     const auto [name, file] = graph::split_setting("run", input);
-    run.inputs.insert_or_assign(name, graph::load_npy(file));
+    run.inputs.insert_or_assign(name, graph::load_npy(file, "run"));
   }
   return run;
 }

@@ -135,7 +135,7 @@ DiffReport compare(const Array& ours, const Array& reference, double absolute_to
 }
 
 Array load_reference(const std::string& file, const Array& ours) {
-  const std::string contents = support::read_file(file);
+  const std::string contents = support::read_file(file, "diff");
   const auto* begin = reinterpret_cast<const std::byte*>(contents.data());
   std::vector<std::byte> bytes(begin, begin + contents.size());
   if (contents.starts_with("\x93NUMPY")) {

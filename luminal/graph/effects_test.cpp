@@ -148,7 +148,7 @@ TEST_F(DiffFiles, NarrowFloatsSavedByTheirBitsAreReadBack) {
 
 TEST_F(DiffFiles, AMissingFileIsAnError) {
   EXPECT_EQ(error_of([&] { diff(Array(DType::kF32, {1}), "/no/such/file.npy"); }),
-            "read_file: \"/no/such/file.npy\": No such file or directory");
+            "diff: \"/no/such/file.npy\": No such file or directory");
 }
 
 }  // namespace

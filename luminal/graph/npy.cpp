@@ -217,9 +217,11 @@ std::span<const std::byte> as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-void write_file(const std::filesystem::path& file, std::span<const std::byte> bytes) {
-  support::write_file_atomic(file.string(),
-                             {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+void write_file(const std::filesystem::path& file, std::span<const std::byte> bytes,
+                std::string_view operation) {
+  support::write_file_atomic(
+      file.string(), std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+      operation);
 }
 
 }  // namespace
@@ -267,17 +269,18 @@ std::vector<std::byte> format_npy(const Array& array) {
   return bytes;
 }
 
-Array load_npy(const std::filesystem::path& file) {
-  return parse_npy(as_bytes(support::read_file(file.string())), file.string());
+Array load_npy(const std::filesystem::path& file, std::string_view operation) {
+  return parse_npy(as_bytes(support::read_file(file.string(), operation)), file.string());
 }
 
-void save_npy(const std::filesystem::path& file, const Array& array) {
-  write_file(file, format_npy(array));
+void save_npy(const std::filesystem::path& file, const Array& array, std::string_view operation) {
+  write_file(file, format_npy(array), operation);
 }
 
-std::map<std::string, Array> load_npz(const std::filesystem::path& file) {
+std::map<std::string, Array> load_npz(const std::filesystem::path& file,
+                                      std::string_view operation) {
   std::map<std::string, Array> arrays;
-  const std::string archive = support::read_file(file.string());
+  const std::string archive = support::read_file(file.string(), operation);
   for (const ZipEntry& entry : read_zip(as_bytes(archive), file.string())) {
     std::string name = entry.name;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
@@ -290,7 +293,7 @@ void save_npz(const std::filesystem::path& file, const std::map<std::string, Arr
               bool compress) {
   std::vector<ZipEntry> entries;
   for (const auto& [name, array] : arrays) entries.push_back({name + ".npy", format_npy(array)});
-  write_file(file, write_zip(entries, compress));
+  write_file(file, write_zip(entries, compress), "save_npz");
 }
 
 }  // namespace luminal::graph

@@ -20,12 +20,14 @@
 namespace luminal::graph {
 
 /// The array in a .npy file. Throws UserError naming the file and the problem if there is none.
-Array load_npy(const std::filesystem::path& file);
+Array load_npy(const std::filesystem::path& file, std::string_view operation = "load_npy");
 /// Writes a .npy file, replacing what was there.
-void save_npy(const std::filesystem::path& file, const Array& array);
+void save_npy(const std::filesystem::path& file, const Array& array,
+              std::string_view operation = "save_npy");
 
 /// The arrays of a .npz file by name (without the ".npy" of the entries).
-std::map<std::string, Array> load_npz(const std::filesystem::path& file);
+std::map<std::string, Array> load_npz(const std::filesystem::path& file,
+                                      std::string_view operation = "load_npz");
 /// Writes a .npz file, deflated if `compress`.
 void save_npz(const std::filesystem::path& file, const std::map<std::string, Array>& arrays,
               bool compress = false);

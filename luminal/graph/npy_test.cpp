@@ -223,11 +223,11 @@ TEST_F(NpyFiles, ErrorsNameTheFileAndTheProblem) {
   EXPECT_NE(error(npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (-2,)}", "")),
             "no error");
   EXPECT_EQ(error_of([&] { load_npy("/no/such/file.npy"); }),
-            "read_file: \"/no/such/file.npy\": No such file or directory");
+            "load_npy: \"/no/such/file.npy\": No such file or directory");
   EXPECT_EQ(error_of([&] { save_npy("/no/such/file.npy", Array()); }),
-            "write_file: \"/no/such/file.npy\": No such file or directory");
+            "save_npy: \"/no/such/file.npy\": No such file or directory");
   EXPECT_EQ(error_of([&] { load_npy(folder_); }),
-            "read_file: \"" + folder_.string() + "\": Is a directory");
+            "load_npy: \"" + folder_.string() + "\": Is a directory");
   EXPECT_EQ(error_of([&] { read_zip(from_text("PK, but no archive at all........"), "x.npz"); }),
             "read: x.npz is no zip archive, or it is truncated: its directory is missing");
 }

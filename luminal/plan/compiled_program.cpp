@@ -205,6 +205,38 @@ class Compiled : public CompiledProgram, private RunMemory {
     }
   }
 
+  /// What `take` gives. Where there is no memory, the error names the largest tensor that it is for
+  /// (in place number `index`, or in any) and the dims that make it so large.
+  template <typename Function>
+  auto memory_for(Place place, std::optional<size_t> index, int64_t bytes,
+                  const Function& take) try {
+    return take();
+  } catch (const DeviceError& error) {
+    size_t largest = 0;
+    int64_t most = -1;
+    for (size_t k = 0; k < plan_.buffers.size(); ++k) {
+      const PlanBuffer& buffer = plan_.buffers[k];
+      if (buffer.place != place || (index && buffer.index != *index) || values_.bytes(k) <= most)
+        continue;
+      largest = k;
+      most = values_.bytes(k);
+    }
+    const PlanBuffer& buffer = plan_.buffers[largest];
+    std::string dims;
+    for (const symbolic::Binding& dim : dims_)
+      dims += fmt::format("{}{} = {}", dims.empty() ? " with " : ", ", dim.symbol.name(),
+                          symbolic::to_string(dim.value));
+    throw DeviceError(error.call(), error.code(),
+                      "run: there is no memory for {} bytes of {}{}; the largest is '{}', {}{}, of "
+                      "{} bytes; give smaller dims, or run parts of the graph one after the other",
+                      bytes,
+                      place == Place::kSlot     ? "values between steps"
+                      : place == Place::kResult ? "a result"
+                                                : "prepared weights",
+                      dims, buffer.name, buffer.type.dtype,
+                      graph::to_string(values_.extents(largest)), most);
+  }
+
   void size_memory() {
     std::vector<int64_t> slot_bytes(plan_.slots, 0);
     for (size_t k = 0; k < plan_.buffers.size(); ++k)
@@ -217,7 +249,8 @@ class Compiled : public CompiledProgram, private RunMemory {
       slot_offsets_.push_back(total);
       total += runtime::aligned_size(bytes);
     }
-    if (slots_.size() < total) slots_ = runtime::HostMemory(total);
+    if (slots_.size() < total)
+      slots_ = memory_for(Place::kSlot, {}, total, [&] { return runtime::HostMemory(total); });
     int64_t scratch = 0;
     for (size_t k = 0; k < pointers_.size(); ++k)
       if (const auto& launch = values_.launch(k))
@@ -231,7 +264,8 @@ class Compiled : public CompiledProgram, private RunMemory {
       if (buffer.place == Place::kResult)
         result_bytes_[buffer.index] = std::max(result_bytes_[buffer.index], values_.bytes(k));
       if (buffer.place == Place::kPrepared && prepared_[buffer.index].size() < values_.bytes(k)) {
-        prepared_[buffer.index] = runtime::HostMemory(values_.bytes(k));
+        prepared_[buffer.index] = memory_for(Place::kPrepared, buffer.index, values_.bytes(k),
+                                             [&] { return runtime::HostMemory(values_.bytes(k)); });
         prepared_values_.assign(plan_.prepare.size(), std::nullopt);
       }
     }
@@ -262,7 +296,9 @@ class Compiled : public CompiledProgram, private RunMemory {
     for (std::shared_ptr<std::byte>& result : results_) result.reset();  // of a run that failed
     for (const Donation& donation : plan_.donations) take_over(donation);
     for (size_t k = 0; k < results_.size(); ++k)
-      if (results_[k] == nullptr) results_[k] = pool_.take(result_bytes_[k]);
+      if (results_[k] == nullptr)
+        results_[k] = memory_for(Place::kResult, k, result_bytes_[k],
+                                 [&] { return pool_.take(result_bytes_[k]); });
     for (size_t k = 0; k < plan_.buffers.size(); ++k) {
       const PlanBuffer& buffer = plan_.buffers[k];
       switch (buffer.place) {

@@ -39,7 +39,7 @@ FileRun read_arguments(const std::vector<std::string>& arguments) {
       run.outputs.insert(luminal::graph::split_setting(kName, arguments[++k]));
     } else {
       const auto [name, file] = luminal::graph::split_setting(kName, option);
-      run.inputs.emplace(name, luminal::graph::load_npy(file));
+      run.inputs.emplace(name, luminal::graph::load_npy(file, "luminal-run"));
     }
   }
   return run;

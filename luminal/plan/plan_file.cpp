@@ -127,11 +127,11 @@ void save_plan(const Plan& plan, const std::string& path) {
   header.checksum = checksum_of(header, parts);
   const std::string first = to_bytes(header);
   parts.insert(parts.begin(), first);
-  support::write_file_atomic(path, parts);
+  support::write_file_atomic(path, parts, "save");
 }
 
 Plan load_plan_file(const std::string& path, runtime::CpuFeatures available) {
-  const std::shared_ptr<const support::MappedFile> file = support::MappedFile::open(path);
+  const std::shared_ptr<const support::MappedFile> file = support::MappedFile::open(path, "load");
   const std::span<std::byte> bytes = file->bytes();
   const Header header = read_header(bytes, path);
   check_header(header, bytes, path);

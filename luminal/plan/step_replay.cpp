@@ -245,12 +245,12 @@ std::string save_step(const StepReplay& replay, const std::string& directory) {
   support::create_directories(directory);
   const std::string path = fmt::format("{}/luminal-step-{}.npz", directory,
                                        support::to_hex(support::hash64(text)).substr(0, 8));
-  support::write_file_atomic(path, text);
+  support::write_file_atomic(path, text, "check_steps");
   return path;
 }
 
 StepReplay load_step(const std::string& path) {
-  const std::string text = support::read_file(path);
+  const std::string text = support::read_file(path, "replay");
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   StepReplay replay;
   bool has_plan = false;

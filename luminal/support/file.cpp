@@ -34,9 +34,10 @@ bool is_about_the_path(int code) {
   }
 }
 
-[[noreturn]] void fail(const char* operation, const char* call, const std::string& path, int code) {
+[[noreturn]] void fail(std::string_view operation, const char* call, const std::string& path,
+                       int code) {
   if (is_about_the_path(code)) throw UserError(operation, "\"{}\": {}", path, std::strerror(code));
-  throw DeviceError(call, code, "\"{}\": {}", path, std::strerror(code));
+  throw DeviceError(call, code, "{} \"{}\": {}", operation, path, std::strerror(code));
 }
 
 class FileDescriptor {
@@ -58,16 +59,17 @@ class FileDescriptor {
   int descriptor_;
 };
 
-std::string read_all(const FileDescriptor& file, const std::string& path) {
+std::string read_all(const FileDescriptor& file, const std::string& path,
+                     std::string_view operation) {
   struct stat status {};
-  if (fstat(file.get(), &status) != 0) fail("read_file", "fstat", path, errno);
+  if (fstat(file.get(), &status) != 0) fail(operation, "fstat", path, errno);
   // The size is a hint only: files under /proc say 0, and others may grow meanwhile.
   std::string contents(static_cast<std::size_t>(status.st_size) + 1, '\0');
   std::size_t length = 0;
   for (;;) {
     const ssize_t count = ::read(file.get(), contents.data() + length, contents.size() - length);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("read_file", "read", path, errno);
+    if (count < 0) fail(operation, "read", path, errno);
     if (count == 0) break;
     length += static_cast<std::size_t>(count);
     if (length == contents.size()) contents.resize(2 * length);
@@ -89,7 +91,8 @@ int write_all(const FileDescriptor& file, std::string_view contents) {
 /// A new file beside the target, removed again unless it is renamed to the target.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& target) : file_(create(target, path_)) {}
+  TemporaryFile(const std::string& target, std::string_view operation)
+      : operation_(operation), file_(create(target)) {}
   ~TemporaryFile() {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
@@ -98,33 +101,34 @@ class TemporaryFile {
 
   void write(std::span<const std::string_view> parts) {
     for (const std::string_view part : parts)
-      if (const int code = write_all(file_, part)) fail("write_file", "write", path_, code);
+      if (const int code = write_all(file_, part)) fail(operation_, "write", path_, code);
     // Before the rename: otherwise a power loss may leave the new name on an empty file.
-    if (::fsync(file_.get()) != 0 && errno != EINVAL) fail("write_file", "fsync", path_, errno);
-    if (const int code = file_.close()) fail("write_file", "close", path_, code);
+    if (::fsync(file_.get()) != 0 && errno != EINVAL) fail(operation_, "fsync", path_, errno);
+    if (const int code = file_.close()) fail(operation_, "close", path_, code);
   }
 
   void rename_to(const std::string& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) fail("write_file", "rename", target, errno);
+    if (::rename(path_.c_str(), target.c_str()) != 0) fail(operation_, "rename", target, errno);
     path_.clear();
   }
 
  private:
-  static int create(const std::string& target, std::string& path) {
+  int create(const std::string& target) {
     static std::atomic<unsigned> counter{0};
     for (int attempt = 0;; ++attempt) {
       std::string candidate = fmt::format("{}.{}-{}.tmp", target, ::getpid(), counter++);
       const int descriptor =
           ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (descriptor >= 0) {
-        path = std::move(candidate);
+        path_ = std::move(candidate);
         return descriptor;
       }
       // The name may be left from a process that died and had our number.
-      if (errno != EEXIST || attempt == 1000) fail("write_file", "open", target, errno);
+      if (errno != EEXIST || attempt == 1000) fail(operation_, "open", target, errno);
     }
   }
 
+  std::string_view operation_;
   std::string path_;
   FileDescriptor file_;
 };
@@ -140,40 +144,43 @@ void sync_directory_of(const std::string& path) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::string_view operation) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) fail("read_file", "open", path, errno);
-  return read_all(file, path);
+  if (!file.is_open()) fail(operation, "open", path, errno);
+  return read_all(file, path, operation);
 }
 
 std::optional<std::string> read_file_if_exists(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (!file.is_open()) fail("read_file", "open", path, errno);
-  return read_all(file, path);
+  return read_all(file, path, "read_file");
 }
 
-void write_file_atomic(const std::string& path, std::string_view contents) {
-  write_file_atomic(path, std::span(&contents, 1));
+void write_file_atomic(const std::string& path, std::string_view contents,
+                       std::string_view operation) {
+  write_file_atomic(path, std::span(&contents, 1), operation);
 }
 
-void write_file_atomic(const std::string& path, std::span<const std::string_view> parts) {
-  TemporaryFile temporary(path);
+void write_file_atomic(const std::string& path, std::span<const std::string_view> parts,
+                       std::string_view operation) {
+  TemporaryFile temporary(path, operation);
   temporary.write(parts);
   temporary.rename_to(path);
   sync_directory_of(path);
 }
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path,
+                                                   std::string_view operation) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) fail("read_file", "open", path, errno);
+  if (!file.is_open()) fail(operation, "open", path, errno);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail("read_file", "fstat", path, errno);
-  if (S_ISDIR(status.st_mode)) fail("read_file", "open", path, EISDIR);
+  if (::fstat(file.get(), &status) != 0) fail(operation, "fstat", path, errno);
+  if (S_ISDIR(status.st_mode)) fail(operation, "open", path, EISDIR);
   const auto size = static_cast<size_t>(status.st_size);
   if (size == 0) return std::make_shared<MappedFile>(nullptr, 0);
   void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
-  if (data == MAP_FAILED) fail("read_file", "mmap", path, errno);
+  if (data == MAP_FAILED) fail(operation, "mmap", path, errno);
   return std::make_shared<MappedFile>(static_cast<std::byte*>(data), size);
 }
 

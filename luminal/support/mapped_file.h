@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace luminal::support {
 
@@ -14,7 +15,8 @@ namespace luminal::support {
 class MappedFile {
  public:
   /// Maps a whole file; the errors are those of read_file().
-  static std::shared_ptr<const MappedFile> open(const std::string& path);
+  static std::shared_ptr<const MappedFile> open(const std::string& path,
+                                                std::string_view operation = "read_file");
 
   MappedFile(std::byte* data, size_t size) : data_(data), size_(size) {}
   ~MappedFile();

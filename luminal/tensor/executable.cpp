@@ -195,8 +195,8 @@ void Executable::set_bytes(const Tensor& input, DType dtype, std::span<const std
 }
 
 void Executable::set_file(const Tensor& input, const std::string& path, const std::string& key) {
-  if (key.empty() && !path.ends_with(".npz")) return set(input, graph::load_npy(path));
-  std::map<std::string, Array> arrays = graph::load_npz(path);
+  if (key.empty() && !path.ends_with(".npz")) return set(input, graph::load_npy(path, "set_file"));
+  std::map<std::string, Array> arrays = graph::load_npz(path, "set_file");
   auto found = key.empty() && arrays.size() == 1 ? arrays.begin() : arrays.find(key);
   if (found != arrays.end()) return set(input, found->second);
   std::vector<std::string> names;
@@ -361,7 +361,7 @@ size_t Executable::output_number(std::string_view name) const {
 Tensor Executable::output(std::string_view name) const { return output(output_number(name)); }
 
 void Executable::save(const Tensor& tensor, const std::string& path) const {
-  graph::save_npy(path, value_of("save", tensor));
+  graph::save_npy(path, value_of("save", tensor), "save");
 }
 
 Array Executable::retrieve(const Tensor& tensor) {

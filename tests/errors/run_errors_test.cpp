@@ -223,5 +223,31 @@ INSTANTIATE_TEST_SUITE_P(Inputs, RunErrorTest, testing::ValuesIn(input_cases()),
 INSTANTIATE_TEST_SUITE_P(Dims, RunErrorTest, testing::ValuesIn(dim_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Results, RunErrorTest, testing::ValuesIn(result_cases()), name_of);
 
+/// Larger than any address space, so that every system refuses.
+TEST(OutOfMemory, TheErrorNamesTheTensorItsSizeAndTheDims) {
+  const Graph graph;
+  const Tensor x = graph.input("x", {graph.dim("n")});
+  const Tensor y = unsqueeze(x, 1) * unsqueeze(x, 0);
+  Executable executable = compile(graph, {y});
+  executable.set(x, Array(f32, {int64_t{1} << 23}));
+  try {
+    executable.run();
+    FAIL() << "256 TB are no problem";
+  } catch (const DeviceError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("run: there is no memory for 281474976710656 bytes of a result with n = "
+                        "8388608; the largest is '%"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("', f32[8388608, 8388608], of 281474976710656 bytes; give smaller dims, or "
+                        "run parts of the graph one after the other"),
+              std::string::npos)
+        << text;
+  }
+  executable.set(x, std::vector<float>{1, 2});  // and small ones run afterwards
+  executable.run();
+  EXPECT_EQ(executable.get<float>(y), (std::vector<float>{1, 2, 2, 4}));
+}
+
 }  // namespace
 }  // namespace luminal::errors

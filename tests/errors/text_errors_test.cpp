@@ -39,7 +39,7 @@ std::string npy(const std::string& header, const std::string& data) {
 std::vector<ErrorCase> file_cases() {
   return {
       {"AFileThatIsNotThere", [] { read_file("missing.npy", ""); },
-       "read_file: \"missing.npy\": No such file or directory"},
+       "set_file: \"missing.npy\": No such file or directory"},
       {"AFileThatIsNoNpy", [] { read_file("text.npy", "hello, world"); },
        "read: text.npy is no .npy file: it does not begin with \\x93NUMPY"},
       {"ANpyOfAnUnknownVersion", [] { read_file("version.npy", "\x93NUMPY\x09\x09....."); },

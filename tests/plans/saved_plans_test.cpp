@@ -159,7 +159,7 @@ TEST(SavedPlans, TheRunnerSaysWhatAPlanTakesAndWhatIsWrong) {
   EXPECT_EQ(output_of(runner() + " " + folder.file("plan") + " --dim n=3"),
             "run: inputs 'x' of type f32[n, 24], 'index' of type i64[n] have no data\n");
   EXPECT_EQ(output_of(runner() + " " + folder.file("none")),
-            "read_file: \"" + folder.file("none") + "\": No such file or directory\n");
+            "load: \"" + folder.file("none") + "\": No such file or directory\n");
 }
 
 TEST(SavedPlans, FunctionsOfTheUserCannotBeSaved) {
@@ -201,8 +201,8 @@ TEST(SavedPlans, PathsThatCannotBeWrittenAreNamed) {
   const Sample sample;
   const Executable exe = compile(sample.g, sample.outputs());
   EXPECT_EQ(error_of([&] { exe.save(folder.file("none/plan")); }),
-            "write_file: \"" + folder.file("none/plan") + "\": No such file or directory");
-  EXPECT_EQ(error_of([&] { exe.save("/proc/plan"); }).substr(0, 25), "write_file: \"/proc/plan\":");
+            "save: \"" + folder.file("none/plan") + "\": No such file or directory");
+  EXPECT_EQ(error_of([&] { exe.save("/proc/plan"); }).substr(0, 19), "save: \"/proc/plan\":");
 }
 
 TEST(SavedPlans, AFullDiskLeavesTheOldFile) {

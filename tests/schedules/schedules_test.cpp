@@ -74,6 +74,20 @@ Schedule drawn(const ScheduleSpace& space, std::mt19937_64& random) {
   return space.start;
 }
 
+/// Objects of code that rounds every op and of code that does not are kept in one place, so their
+/// keys must differ. Some families cannot round every op.
+void check_keys_of_rounding(Case& each, const Schedule& schedule, const CpuTarget& target) {
+  SCOPED_TRACE(target.name + ": " + schedule.to_string());
+  const std::string key = each.code(schedule, target).launches.back().source.key;
+  CpuKernelOptions rounding = each.options;
+  rounding.schedule = schedule;
+  rounding.round_each = true;
+  const auto built = try_cpu_kernel(each.arena, each.kernel, target, rounding);
+  if (const auto* code = std::get_if<CpuKernel>(&built)) {
+    EXPECT_NE(code->launches.back().source.key, key);
+  }
+}
+
 /// Starts, neighbours of starts and drawn schedules of every space, on two targets. Gives the
 /// families that were met.
 std::set<std::string> check_ways(Case& each, uint64_t seed, size_t of_each = 7) {
@@ -87,6 +101,7 @@ std::set<std::string> check_ways(Case& each, uint64_t seed, size_t of_each = 7) 
       families.insert(space.start.family());
       EXPECT_TRUE(space.contains(space.start)) << space.start.to_string();
       each.check(space.start, target);
+      check_keys_of_rounding(each, space.start, target);
       const std::vector<Schedule> near = neighbours(space, space.start);
       for (size_t k = 0; k < of_each && !near.empty(); ++k)
         each.check(near[random() % near.size()], target);

@@ -70,7 +70,9 @@ struct SearchReport {
   search::ModelQuality model = {};
   search::ModelQuality fitted_model = {};
   std::vector<KernelGain> gains = {};  ///< of the plan that was found, the largest first
-  bool finished = false;               ///< every default and every finalist was timed
+  /// Finalists were timed, and kernels of the best structures had all of their trials: another
+  /// search would find the same.
+  bool finished = false;
   bool interrupted = false;
   bool unreliable = false;  ///< other work on the machine disturbed the times
 };

@@ -44,6 +44,10 @@ constexpr size_t kFinalists = 3;
 constexpr double kLeastShare = 0.005;
 /// What part of the time is kept for timing whole plans.
 constexpr double kForFinalists = 0.2;
+/// When no more structures are begun: the rest is for schedules of the best.
+constexpr double kForStructures = 0.5;
+/// A structure whose kernels take so much longer than the best one is given up.
+constexpr double kHopeless = 1.1;
 
 class PlanSearch {
  public:
@@ -72,8 +76,10 @@ class PlanSearch {
   SearchedPlan run() {
     add(PlanDraft(graph_, options_, found_));
     for (const size_t kernel : structures_.front().kernels) tuning_.tune(kernel, 1);
+    // Schedules first: most is gained there, and structures are compared by the best times.
+    deepen(std::min(kTrials[0], search_.most_trials));
     calibrate();
-    for (int k = 0; k < search_.structures && may_go_on(); ++k) explore(k);
+    for (int k = 0; k < search_.structures && may_explore(); ++k) explore(k);
     for (const size_t trials : kTrials) {
       deepen(std::min(trials, search_.most_trials));
       if (trials >= search_.most_trials) break;
@@ -96,8 +102,8 @@ class PlanSearch {
     return search_.seconds > 0 && elapsed() < part * search_.seconds && !is_stopped();
   }
   /// Structures cost time, too, but what is found without measuring must not depend on the clock.
-  bool may_go_on() const {
-    return search_.seconds > 0 ? may_measure(1.0 - kForFinalists) : !is_stopped();
+  bool may_explore() const {
+    return search_.seconds > 0 ? may_measure(kForStructures) : !is_stopped();
   }
 
   void show(const std::string& label, const search::TuneProgress& each) {
@@ -202,20 +208,42 @@ class PlanSearch {
     PlanDraft draft(graph_, options, found_, &costs);
     if (is_known(draft.structure())) return;
     add(std::move(draft));
-    for (const size_t kernel : structures_.back().kernels) tuning_.tune(kernel, 1);
+    const double best = best_total();
+    for (const size_t kernel : structures_.back().kernels) {
+      if (known_part(structures_.back()) > kHopeless * best) return;
+      tuning_.tune(kernel, 1);
+    }
+  }
+
+  /// What the kernels of a structure take that are known.
+  double known_part(const Structure& structure) const {
+    double sum = 0;
+    for (size_t k = 0; k < structure.kernels.size(); ++k)
+      sum += structure.draft.uses()[k] * tuning_.choice(structure.kernels[k]).best_us;
+    return sum;
+  }
+
+  /// What a run of a structure spends in a kernel.
+  double time_in(const Structure& structure, size_t kernel) const {
+    double sum = 0;
+    for (size_t k = 0; k < structure.kernels.size(); ++k)
+      if (structure.kernels[k] == kernel)
+        sum += structure.draft.uses()[k] * tuning_.choice(kernel).best_us;
+    return sum;
+  }
+
+  bool is_worth_trials(const Structure& structure, size_t kernel) const {
+    return time_in(structure, kernel) >= kLeastShare * known_part(structure);
   }
 
   /// Tunes the kernels of the best structures, those first that a run spends most time in.
   void deepen(size_t trials) {
     for (const size_t number : ranked(kDeepened)) {
       const Structure& structure = structures_[number];
-      const double whole = total(structure);
       std::vector<std::pair<double, size_t>> order;
-      for (size_t k = 0; k < structure.kernels.size(); ++k) {
-        const double time =
-            structure.draft.uses()[k] * tuning_.choice(structure.kernels[k]).best_us;
-        if (time >= kLeastShare * whole) order.emplace_back(-time, structure.kernels[k]);
-      }
+      for (const size_t kernel : structure.kernels)
+        if (is_worth_trials(structure, kernel))
+          order.emplace_back(-time_in(structure, kernel), kernel);
       std::sort(order.begin(), order.end());
       for (const auto& [time, kernel] : order) tuning_.tune(kernel, trials);
     }
@@ -352,8 +380,13 @@ class PlanSearch {
     for (size_t k = 0; k < tuning_.size(); ++k) {
       result.known += tuning_.choice(k).tried;
       result.rejected += tuning_.choice(k).rejected;
-      finished = finished && tuning_.is_finished(k, 1);
     }
+    for (const size_t kernel : structures_.front().kernels)
+      finished = finished && tuning_.is_finished(kernel, 1);
+    for (const size_t number : ranked(kDeepened))
+      for (const size_t kernel : structures_[number].kernels)
+        finished = finished && (tuning_.is_finished(kernel, search_.most_trials) ||
+                                !is_worth_trials(structures_[number], kernel));
     result.finished = finished;
     result.interrupted = is_stopped();
     result.unreliable = result.unreliable || tuning_.unreliable();

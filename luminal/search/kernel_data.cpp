@@ -52,7 +52,7 @@ class Filler {
 
   void fill(Array& array, int64_t limit) {
     // Long arrays repeat themselves: making every value anew would take longer than the search.
-    constexpr int64_t kPeriod = 1'048'572;  // no power of two, and whole bytes of every dtype
+    constexpr int64_t kPeriod = 131'068;  // no power of two, and whole bytes of every dtype
     const int64_t count = std::min(array.size(), kPeriod);
     for (int64_t i = 0; i < count; ++i)
       kernel::store(array, i,

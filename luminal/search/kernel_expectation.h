@@ -20,9 +20,9 @@ namespace luminal::search {
 /// How many points are computed.
 struct PointCounts {
   /// Values of bodies that the oracle may compute, about: fewer points where each takes long.
-  double oracle_work = 2e6;
+  double oracle_work = 3e5;
   int least = 6;
-  int most = 64;
+  int most = 48;
 };
 
 /// How many standard deviations a result may be off. Right kernels of all kinds stay within one or

@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "luminal/support/error.h"
@@ -133,6 +135,25 @@ class TemporaryFile {
   FileDescriptor file_;
 };
 
+// The file that a link stands for, so that the link stays.
+std::string behind_links(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  return real == nullptr ? path : real.get();
+}
+
+// Devices and pipes are written to; nothing may take their place.
+void write_in_place(const std::string& path, std::span<const std::string_view> parts,
+                    std::string_view operation) {
+  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open()) fail(operation, "open", path, errno);
+  for (const std::string_view part : parts)
+    if (const int code = write_all(file, part)) fail(operation, "write", path, code);
+  if (const int code = file.close()) fail(operation, "close", path, code);
+}
+
 // Makes the rename itself durable. A directory that cannot be synced is no reason to fail: the file
 // is complete, it might only be the old one after a power loss.
 void sync_directory_of(const std::string& path) {
@@ -164,10 +185,15 @@ void write_file_atomic(const std::string& path, std::string_view contents,
 
 void write_file_atomic(const std::string& path, std::span<const std::string_view> parts,
                        std::string_view operation) {
-  TemporaryFile temporary(path, operation);
+  const std::string target = behind_links(path);
+  struct stat status {};
+  const bool exists = ::stat(target.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+    return write_in_place(target, parts, operation);
+  TemporaryFile temporary(target, operation);
   temporary.write(parts);
-  temporary.rename_to(path);
-  sync_directory_of(path);
+  temporary.rename_to(target);
+  sync_directory_of(target);
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path,

@@ -17,7 +17,8 @@ std::optional<std::string> read_file_if_exists(const std::string& path);
 
 /// Replaces or creates a file in one step: readers see the old contents or the new, even if we are
 /// killed or the machine loses power. The directory must exist. Writers at the same time do not
-/// disturb each other; the last one wins.
+/// disturb each other; the last one wins. A link stays and what it leads to is replaced; devices
+/// and pipes are written to.
 void write_file_atomic(const std::string& path, std::string_view contents,
                        std::string_view operation = "write_file");
 /// The same for contents in several parts, one after the other.

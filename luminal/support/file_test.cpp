@@ -1,5 +1,6 @@
 #include "luminal/support/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -153,6 +154,25 @@ TEST_F(File, AFileInTheWayOfADirectoryIsNamed) {
             "create_directories: \"" + path("f") + "\": Not a directory");
   EXPECT_EQ(message_of<UserError>([&] { create_directories(path("f/g")); }),
             "create_directories: \"" + path("f") + "\": Not a directory");
+}
+
+TEST_F(File, LinksStayAndPipesAreWrittenTo) {
+  write_file_atomic(path("real"), "old");
+  std::filesystem::create_symlink("real", path("link"));
+  write_file_atomic(path("link"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("real")), "new");
+  EXPECT_EQ(file_count(), 2u);
+
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  write_file_atomic(path("pipe"), "through");
+  char received[16] = {};
+  EXPECT_EQ(::read(reader, received, sizeof received), 7);
+  EXPECT_STREQ(received, "through");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
 }
 
 }  // namespace

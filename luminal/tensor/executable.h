@@ -115,7 +115,8 @@ class Executable {
   void set_dim(const std::string& name, int64_t value);
 
   /// The tensors of an executable by name and number: what load() gives has no others. Outputs come
-  /// in the order of compile(), kept values after them, and an output is called as its tensor is.
+  /// in the order of compile(), each once however often it was named there, kept values after them,
+  /// and an output is called as its tensor is.
   Tensor input(std::string_view name) const;
   Tensor output(size_t number) const;
   Tensor output(std::string_view name) const;

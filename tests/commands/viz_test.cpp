@@ -66,8 +66,13 @@ TEST_F(Viz, EqualLayersShareTheirCode) {
 }
 
 TEST_F(Viz, ASearchIsShownWithWhatItMeasured) {
-  const json data = page({"softmax", "--search", "1", "--database", folder_.file("tuning.db")});
-  // How much fits into a second is up to the machine.
+  // How much fits into a second is up to the machine; each search goes on where the last one ended.
+  json data;
+  for (int tries = 0; tries < 20; ++tries) {
+    data = page({"softmax", "--search", "1", "--database", folder_.file("tuning.db")});
+    if (!data["search"]["points"].empty()) break;
+  }
+  ASSERT_FALSE(data["search"]["points"].empty());
   EXPECT_TRUE(has(data["search"]["text"], "\n"));
   for (const json& point : data["search"]["points"]) {
     EXPECT_NE(point[0], "");

@@ -313,12 +313,13 @@ TestKernel binary_kernel(const CpuTarget& target, Op op,
   });
 }
 
-void check_binary(Op op, double (*reference)(double, double), double bound,
-                  const std::vector<float>& candidates) {
+/// Every a with every b, and some ones that fill the last vector.
+std::pair<std::vector<float>, std::vector<float>> all_pairs(const std::vector<float>& as,
+                                                            const std::vector<float>& bs) {
   std::vector<float> x;
   std::vector<float> y;
-  for (const float a : candidates)
-    for (const float b : candidates) {
+  for (const float a : as)
+    for (const float b : bs) {
       x.push_back(a);
       y.push_back(b);
     }
@@ -326,6 +327,12 @@ void check_binary(Op op, double (*reference)(double, double), double bound,
     x.push_back(1);
     y.push_back(1);
   }
+  return {std::move(x), std::move(y)};
+}
+
+void check_binary(Op op, double (*reference)(double, double), double bound,
+                  const std::vector<float>& candidates) {
+  auto [x, y] = all_pairs(candidates, candidates);
   std::vector<float> results(x.size());
   for (const CpuTarget& target : targets_that_run_here()) {
     binary_kernel(target, op)({x.data(), y.data(), results.data()}, {}, 0,
@@ -364,17 +371,7 @@ TEST(VectorMath, PowOfLowAccuracyIsGoodForBf16) {
   for (uint32_t bits = 0x3a80; bits < 0x4500; ++bits)  // bf16 from 1/1024 to 2048
     bases.push_back(std::bit_cast<float>(bits << 16));
   for (float y = -50; y < 50; y += 1.93F) exponents.push_back(y);
-  std::vector<float> x;
-  std::vector<float> y;
-  for (const float a : bases)
-    for (const float b : exponents) {
-      x.push_back(a);
-      y.push_back(b);
-    }
-  while (x.size() % 16 != 0) {
-    x.push_back(1);
-    y.push_back(1);
-  }
+  auto [x, y] = all_pairs(bases, exponents);
   std::vector<float> results(x.size());
   binary_kernel(host_target(), Op::kPow, MathAccuracy::kBf16)(
       {x.data(), y.data(), results.data()}, {}, 0, static_cast<int64_t>(x.size()));

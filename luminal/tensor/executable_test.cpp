@@ -4,11 +4,13 @@
 
 #include <array>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <sstream>
 
 #include "luminal/graph/npy.h"
 #include "luminal/support/error.h"
+#include "luminal/support/trace.h"
 #include "luminal/tensor/activation.h"
 #include "luminal/tensor/arithmetic.h"
 #include "luminal/tensor/creation.h"
@@ -536,6 +538,20 @@ TEST(Executable, OptionsThatNameWhatIsNotThereAreMistakes) {
   EXPECT_EQ(message({.dims = {{"m", 4}}}),
             "compile: a value is expected of the dim 'm', which the graph does not have");
   EXPECT_EQ(message({.threads = 1, .dims = {{"n", 4}}, .weights = {"x"}}), "");
+}
+
+TEST(Executable, CompilingAndRunningAreTraced) {
+  const support::TraceRecording recording;
+  Graph g;
+  Tensor x = g.input("x", {2, 3});
+  Executable exe = compile(g, {softmax(x)});
+  exe.set(x, {{1, 2, 3}, {4, 5, 6}});
+  exe.run();
+  std::set<std::string> names;
+  for (const support::TraceEvent& event : recording.events())
+    names.insert(event.category + ": " + event.name);
+  for (const char* name : {"compile: compile", "compile: passes", "run: run", "step: softmax"})
+    EXPECT_TRUE(names.contains(name)) << name;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class RunTest(unittest.TestCase):
 
     def test_help_names_every_command(self):
         text = run("help").stdout
-        for command in ("demo", "test", "build", "bench", "fuzz", "lint", "fmt", "help"):
+        for command in ("demo", "test", "build", "bench", "fuzz", "docs", "lint", "fmt", "help"):
             self.assertIn(f"\n  {command} ", text)
         self.assertEqual(run().stdout, text)
 

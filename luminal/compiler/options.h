@@ -17,10 +17,10 @@ namespace luminal::compiler {
 /// One kernel that code is needed for, under canonical names: tensors are t0, t1, ... and dims S0,
 /// S1, ..., so that equal kernels of different models are asked for in the same words.
 struct KernelRequest {
-  const std::string& text;  ///< what it computes (kernel/canonical.h)
-  const kernel::Arena& arena;
-  const kernel::Kernel& kernel;
-  const codegen::CpuTarget& target;
+  const std::string& text;                   ///< what it computes (kernel/canonical.h)
+  const kernel::Arena& arena;                ///< holds the kernel's bodies
+  const kernel::Kernel& kernel;              ///< with canonical names
+  const codegen::CpuTarget& target;          ///< what code is made for
   const codegen::CpuKernelOptions& options;  ///< with the values to expect of dims, and constants
 };
 
@@ -38,7 +38,7 @@ struct Options {
   bool round_each = false;
   /// Values of dims to expect; others count as `typical_dim`.
   graph::DimValues dims = {};
-  int64_t typical_dim = 512;
+  int64_t typical_dim = 512;  ///< of a dim that is not named
   /// Values of dims to choose separately for (buckets.h): a run uses the plan of the smallest value
   /// that is not below its own, or the largest there is. Every plan is right for all values.
   std::map<std::string, std::vector<int64_t>> buckets = {};

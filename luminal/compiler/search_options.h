@@ -33,10 +33,10 @@ struct SearchTools {
 struct SearchOptions {
   /// How long to measure. 0: measures nothing and goes by what the database holds.
   double seconds = 60;
-  uint64_t seed = 1;
-  search::StrategyKind strategy = search::StrategyKind::kLocalMoves;
-  size_t most_trials = 48;  ///< of one kernel
-  int structures = 8;       ///< drafts that are compared, besides the first
+  uint64_t seed = 1;  ///< of what is drawn by chance
+  search::StrategyKind strategy = search::StrategyKind::kLocalMoves;  ///< names schedules to try
+  size_t most_trials = 48;                                            ///< of one kernel
+  int structures = 8;  ///< drafts that are compared, besides the first
   /// Where measurements are looked for and kept. Null: where the environment says.
   search::TuningDatabase* database = nullptr;
   /// Ends the search with what there is, if it becomes true.
@@ -45,36 +45,36 @@ struct SearchOptions {
   bool interruptible = true;
   /// Draw a progress bar.
   bool progress = true;
-  SearchTools tools = {};
+  SearchTools tools = {};  ///< what stands in for parts of the search
 };
 
 /// What tuning one kernel gained.
 struct KernelGain {
-  std::string label;
-  std::string schedule;
-  double default_us = 0.0;
-  double best_us = 0.0;
-  double uses = 0.0;
+  std::string label;        ///< what the kernel computes
+  std::string schedule;     ///< the best one that is known
+  double default_us = 0.0;  ///< a run with the default schedule
+  double best_us = 0.0;     ///< a run with the best one
+  double uses = 0.0;        ///< how often one run of the plan uses it
 };
 
 /// What a search did.
 struct SearchReport {
-  double fast_us = 0.0;  ///< a run of the plan that the cost model chose; 0: not measured
-  double best_us = 0.0;  ///< a run of the plan that was found
-  size_t structures = 0;
-  size_t kernels = 0;   ///< distinct ones that were looked at
-  size_t measured = 0;  ///< trials of this search
-  size_t known = 0;     ///< trials that the database holds of these kernels
-  size_t rejected = 0;  ///< of those
+  double fast_us = 0.0;   ///< a run of the plan that the cost model chose; 0: not measured
+  double best_us = 0.0;   ///< a run of the plan that was found
+  size_t structures = 0;  ///< drafts that were compared
+  size_t kernels = 0;     ///< distinct ones that were looked at
+  size_t measured = 0;    ///< trials of this search
+  size_t known = 0;       ///< trials that the database holds of these kernels
+  size_t rejected = 0;    ///< of those
   /// How well the cost model ranks kernels, and how well with constants that fit their times.
   search::ModelQuality model = {};
-  search::ModelQuality fitted_model = {};
-  std::vector<KernelGain> gains = {};  ///< of the plan that was found, the largest first
+  search::ModelQuality fitted_model = {};  ///< with constants that fit the times
+  std::vector<KernelGain> gains = {};      ///< of the plan that was found, the largest first
   /// Finalists were timed, and kernels of the best structures had all of their trials: another
   /// search would find the same.
   bool finished = false;
-  bool interrupted = false;
-  bool unreliable = false;  ///< other work on the machine disturbed the times
+  bool interrupted = false;  ///< ended by SIGINT or by the caller
+  bool unreliable = false;   ///< other work on the machine disturbed the times
 };
 
 /// Some lines for people.

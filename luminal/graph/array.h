@@ -43,10 +43,10 @@ class Array {
   template <typename T>
   static Array from(DType dtype, Extents extents, std::span<const T> values);
 
-  DType dtype() const { return dtype_; }
-  const Extents& extents() const { return extents_; }
-  int64_t size() const { return size_; }
-  std::span<const std::byte> bytes() const { return {data_.get(), byte_count()}; }
+  DType dtype() const { return dtype_; }               ///< of every element
+  const Extents& extents() const { return extents_; }  ///< one per axis
+  int64_t size() const { return size_; }               ///< number of elements
+  std::span<const std::byte> bytes() const { return {data_.get(), byte_count()}; }  ///< row-major
   /// Unshares, then gives the bytes for writing.
   std::span<std::byte> mutable_bytes();
   /// True if others hold the same bytes, which writing would copy.
@@ -59,11 +59,11 @@ class Array {
   template <typename T>
   std::span<const T> as() const;
   template <typename T>
-  std::span<T> mutable_as();
+  std::span<T> mutable_as();  ///< the same for writing; unshares
 
   /// Element at a row-major position, any dtype.
   Scalar at(int64_t position) const;
-  void set(int64_t position, const Scalar& value);
+  void set(int64_t position, const Scalar& value);  ///< casts the value to the array's dtype
   /// All elements converted to T by the cast rules.
   template <typename T>
   std::vector<T> to_vector() const;

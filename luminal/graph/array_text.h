@@ -14,10 +14,10 @@ namespace luminal::graph {
 struct ArrayTextOptions {
   /// Arrays of more elements are shown by the first and last `edge_items` of every long axis.
   int64_t threshold = 1000;
-  int64_t edge_items = 3;
+  int64_t edge_items = 3;  ///< shown at each end of a long axis
   /// Most digits after the point.
   int precision = 8;
-  int line_width = 75;
+  int line_width = 75;  ///< where lines are broken
 };
 
 /// "[[1.  2.5]\n [3.  4. ]]"; a rank-0 array is the bare value, an empty array "[]".

@@ -8,7 +8,7 @@
 #include "luminal/graph/graph.h"
 
 namespace luminal::graph {
-
+/// How a drawing looks.
 struct DrawingOptions {
   /// Stands above the picture.
   std::string title = "graph";

@@ -43,12 +43,12 @@ enum class DTypeKind : uint8_t { kFloat, kSigned, kUnsigned, kBool };
 
 /// One row per dtype.
 struct DTypeInfo {
-  DType dtype;
-  std::string_view name;
-  int bits;  // i4 and u4 are packed two to a byte, low half first
-  DTypeKind kind;
+  DType dtype;            ///< the row's own
+  std::string_view name;  ///< in texts: "f32"
+  int bits;               ///< i4 and u4 are packed two to a byte, low half first
+  DTypeKind kind;         ///< how its bits are read
 };
-
+/// All dtypes, in the order of the enum.
 inline constexpr std::array kDTypes{
     DTypeInfo{DType::kF64, "f64", 64, DTypeKind::kFloat},
     DTypeInfo{DType::kF32, "f32", 32, DTypeKind::kFloat},
@@ -68,9 +68,9 @@ inline constexpr std::array kDTypes{
     DTypeInfo{DType::kI4, "i4", 4, DTypeKind::kSigned},
     DTypeInfo{DType::kU4, "u4", 4, DTypeKind::kUnsigned},
 };
-
+/// The row of a dtype.
 constexpr const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
-
+/// What the assertion below asks.
 constexpr bool dtype_table_is_in_enum_order() {
   for (size_t i = 0; i < kDTypes.size(); ++i)
     if (static_cast<size_t>(kDTypes[i].dtype) != i) return false;
@@ -78,10 +78,10 @@ constexpr bool dtype_table_is_in_enum_order() {
 }
 static_assert(dtype_table_is_in_enum_order());
 
-constexpr std::string_view name(DType dtype) { return info(dtype).name; }
-constexpr int bits(DType dtype) { return info(dtype).bits; }
-constexpr bool is_float(DType dtype) { return info(dtype).kind == DTypeKind::kFloat; }
-constexpr bool is_bool(DType dtype) { return info(dtype).kind == DTypeKind::kBool; }
+constexpr std::string_view name(DType dtype) { return info(dtype).name; }  ///< "f32"
+constexpr int bits(DType dtype) { return info(dtype).bits; }               ///< of one element
+constexpr bool is_float(DType dtype) { return info(dtype).kind == DTypeKind::kFloat; }  ///< floats
+constexpr bool is_bool(DType dtype) { return info(dtype).kind == DTypeKind::kBool; }    ///< kBool
 /// Signed or unsigned integer; bool is neither.
 constexpr bool is_integer(DType dtype) {
   return info(dtype).kind == DTypeKind::kSigned || info(dtype).kind == DTypeKind::kUnsigned;

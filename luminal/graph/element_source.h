@@ -18,17 +18,17 @@ inline constexpr int64_t kBlockSize = 1024;
 
 /// The numbers of one block, in the vector that fits the dtype: floats or integers and bool.
 struct Block {
-  std::vector<double> floats = std::vector<double>(kBlockSize);
-  std::vector<int64_t> integers = std::vector<int64_t>(kBlockSize);
+  std::vector<double> floats = std::vector<double>(kBlockSize);  ///< used if the dtype is a float
+  std::vector<int64_t> integers = std::vector<int64_t>(kBlockSize);  ///< used if it is not
 };
 
 /// See above.
 class ElementSource {
  public:
-  explicit ElementSource(DType dtype) : dtype_(dtype) {}
+  explicit ElementSource(DType dtype) : dtype_(dtype) {}  ///< elements have this dtype
   virtual ~ElementSource() = default;
 
-  DType dtype() const { return dtype_; }
+  DType dtype() const { return dtype_; }  ///< of the elements
   /// Elements begin .. begin + count - 1, with count <= kBlockSize. They are values of dtype().
   virtual void read(int64_t begin, int64_t count, Block& block) = 0;
 
@@ -42,9 +42,9 @@ class ArraySource : public ElementSource {
   ArraySource(Array array, const View& view, const DimBindings& dims, std::string operation);
 
   void read(int64_t begin, int64_t count, Block& block) override;
-  const IndexWalker& walker() const { return walker_; }
-  const Array& array() const { return array_; }
-  const Scalar& fill() const { return fill_; }
+  const IndexWalker& walker() const { return walker_; }  ///< gives positions from the view
+  const Array& array() const { return array_; }          ///< that is read
+  const Scalar& fill() const { return fill_; }           ///< outside of the view's conditions
 
  private:
   Array array_;

@@ -14,15 +14,15 @@ namespace luminal::graph {
 
 /// Elements position, position + stride, ... of an array.
 struct ElementRun {
-  int64_t position = 0;
-  int64_t stride = 1;
-  int64_t count = 0;
+  int64_t position = 0;  ///< of the first
+  int64_t stride = 1;    ///< from one to the next
+  int64_t count = 0;     ///< how many
 };
 
 // Loading and storing. Float dtypes take double, integers and bool take int64_t; stored numbers are
 // rounded (floats) or wrapped (integers, by their low bits; bool is != 0).
 
-void load(DType dtype, const std::byte* data, const ElementRun& run, double* numbers);
+void load(DType dtype, const std::byte* data, const ElementRun& run, double* numbers);  ///< floats
 void load(DType dtype, const std::byte* data, const ElementRun& run, int64_t* numbers);
 void store(DType dtype, std::byte* data, int64_t position, std::span<const double> numbers);
 void store(DType dtype, std::byte* data, int64_t position, std::span<const int64_t> numbers);

@@ -16,17 +16,17 @@ namespace luminal::graph {
 
 /// A value the graph is asked for.
 struct Output {
-  std::string name;
-  Edge edge;
+  std::string name;  ///< unique among the outputs
+  Edge edge;         ///< the value
 };
 
 /// Nodes, outputs and named definitions.
 class Graph {
  public:
-  // Sources.
+  /// A source whose data is bound by name.
   NodeId add_input(std::string name, DType dtype, Shape shape, bool weight = false);
-  NodeId add_constant(const Scalar& value);
-  NodeId add_constant(Array value);
+  NodeId add_constant(const Scalar& value);  ///< of rank 0
+  NodeId add_constant(Array value);          ///< of any shape
   /// Element (i0, i1, ...) is `value`, an expression over Expr::axis(k, shape[k]) and named dims,
   /// cast to `dtype`.
   NodeId add_iota(DType dtype, Shape shape, Expr value);
@@ -45,18 +45,18 @@ class Graph {
   /// The whole of a node as an operand.
   Edge whole(NodeId id) const { return {View::identity(node(id).shape()), id}; }
 
-  const Node& node(NodeId id) const;
-  size_t size() const { return nodes_.size(); }
-  std::span<const Node> nodes() const { return nodes_; }
+  const Node& node(NodeId id) const;                      ///< there must be one
+  size_t size() const { return nodes_.size(); }           ///< number of nodes
+  std::span<const Node> nodes() const { return nodes_; }  ///< operands before their users
   /// All ids in order: for (NodeId id : graph.ids()).
   std::vector<NodeId> ids() const;
-  void set_name(NodeId id, std::string name);
+  void set_name(NodeId id, std::string name);  ///< the user's label
 
-  void add_output(std::string name, Edge edge);
-  const std::vector<Output>& outputs() const { return outputs_; }
+  void add_output(std::string name, Edge edge);                    ///< names are unique
+  const std::vector<Output>& outputs() const { return outputs_; }  ///< in the order they were added
 
-  void add_named(NamedDefinition definition);
-  const std::vector<NamedDefinition>& named() const { return named_; }
+  void add_named(NamedDefinition definition);                           ///< see named.h
+  const std::vector<NamedDefinition>& named() const { return named_; }  ///< as they were added
 
   /// The input of that name, if there is one.
   std::optional<NodeId> find_input(std::string_view name) const;

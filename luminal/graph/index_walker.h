@@ -19,8 +19,8 @@ namespace luminal::graph {
 /// A stretch of consecutive domain elements: read at a run of source positions, or filled because a
 /// condition fails.
 struct IndexRun {
-  ElementRun elements;
-  bool filled = false;
+  ElementRun elements;  ///< positions in the source
+  bool filled = false;  ///< a condition fails: none is read
 };
 
 /// What replaces the named dims in one run of a program.
@@ -38,8 +38,8 @@ class IndexWalker {
   /// Walks the values of one expression over Expr::axis(k, shape[k]).
   IndexWalker(const Expr& value, const Shape& shape, const DimBindings& dims);
 
-  const Extents& domain() const { return domain_; }
-  int64_t size() const { return size_; }
+  const Extents& domain() const { return domain_; }  ///< extents of the view's domain
+  int64_t size() const { return size_; }             ///< elements of the domain
 
   /// Replaces `runs` by those of the elements begin .. begin + count - 1.
   void walk(int64_t begin, int64_t count, std::vector<IndexRun>& runs) const;

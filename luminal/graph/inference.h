@@ -9,8 +9,8 @@ namespace luminal::graph {
 
 /// An operand as inference sees it: its domain through the view, and its node's dtype.
 struct OperandType {
-  Shape domain;
-  DType dtype;
+  Shape domain;  ///< what the view shows
+  DType dtype;   ///< of the node
 };
 
 /// The type of `op` for these operands. Not for sources, casts and custom functions, whose type is

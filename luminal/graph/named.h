@@ -19,10 +19,10 @@ using NamedValue = std::variant<int64_t, double, bool, std::string, std::vector<
 
 /// `result` = name(operands; parameters).
 struct NamedDefinition {
-  std::string name;
-  std::map<std::string, NamedValue> parameters;
-  std::vector<Edge> operands;
-  Edge result;
+  std::string name;                              ///< "softmax"
+  std::map<std::string, NamedValue> parameters;  ///< such as the axis
+  std::vector<Edge> operands;                    ///< what it is applied to
+  Edge result;                                   ///< what it gives
 };
 
 /// "softmax(axis=1)"

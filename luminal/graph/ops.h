@@ -87,16 +87,16 @@ enum class DTypeRule : uint8_t {
 
 /// One row per primitive.
 struct OpInfo {
-  Op op;
-  std::string_view name;
-  int arity;  // -1: any number
-  OpClass op_class;
-  DTypeRule dtype_rule;
-  bool commutative = false;
+  Op op;                     ///< the row's own
+  std::string_view name;     ///< in texts: "add"
+  int arity;                 ///< -1: any number
+  OpClass op_class;          ///< what kind of loop it is
+  DTypeRule dtype_rule;      ///< gives the dtype of the result
+  bool commutative = false;  ///< its two operands may change places
 };
 
-// Numbers: narrow floats (f16, bf16, f8) compute in f32 and round once per op; f32 and f64 compute
-// in their own format. Integers wrap. NaN operands give NaN unless a row says otherwise.
+/// Numbers: narrow floats (f16, bf16, f8) compute in f32 and round once per op; f32 and f64 compute
+/// in their own format. Integers wrap. NaN operands give NaN unless a row says otherwise.
 inline constexpr std::array kOps{
     OpInfo{Op::kInput, "input", 0, OpClass::kSource, DTypeRule::kAttribute},
     OpInfo{Op::kConstant, "constant", 0, OpClass::kSource, DTypeRule::kAttribute},
@@ -167,10 +167,10 @@ inline constexpr std::array kOps{
     OpInfo{Op::kCustom, "custom", -1, OpClass::kBarrier,
            DTypeRule::kAttribute},  // the user's own function
 };
-
+/// The row of a primitive.
 constexpr const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
-constexpr std::string_view name(Op op) { return info(op).name; }
-
+constexpr std::string_view name(Op op) { return info(op).name; }  ///< "add"
+/// What the assertion below asks.
 constexpr bool op_table_is_in_enum_order() {
   for (size_t i = 0; i < kOps.size(); ++i)
     if (static_cast<size_t>(kOps[i].op) != i) return false;
@@ -180,7 +180,7 @@ static_assert(op_table_is_in_enum_order());
 
 /// The op of that name, if there is one.
 std::optional<Op> op_from_name(std::string_view name);
-
+/// One result per element of its operands.
 constexpr bool is_elementwise(Op op) { return info(op).op_class == OpClass::kElementwise; }
 constexpr bool is_reduction(Op op) { return info(op).op_class == OpClass::kReduction; }
 /// Runs for what it does, not only for its value: never removed, never merged with an equal node.
@@ -189,6 +189,6 @@ constexpr bool has_effect(Op op) { return op == Op::kPrint || op == Op::kDiff; }
 /// How a Scatter combines an update with what is there. Updates are applied in row-major order, so
 /// kSet keeps the last.
 enum class ScatterMode : uint8_t { kSet, kAdd, kMul, kMax, kMin };
-std::string_view name(ScatterMode mode);
+std::string_view name(ScatterMode mode);  ///< "set"
 
 }  // namespace luminal::graph

@@ -34,25 +34,25 @@ std::optional<Edge> follow(const NodeMap& map, const Edge& edge);
 
 /// What a pass gives.
 struct PassResult {
-  Graph graph;
-  NodeMap map;
+  Graph graph;  ///< the new graph
+  NodeMap map;  ///< from nodes of the old one
 };
 
 /// A transformation of graphs that changes no result. Its function must keep inputs, outputs (name,
 /// order, value) and effects (in order).
 struct Pass {
-  std::string name;
-  std::function<PassResult(const Graph&)> run;
+  std::string name;                             ///< in reports
+  std::function<PassResult(const Graph&)> run;  ///< must be deterministic
 };
 
 /// What one step of a list did.
 struct PassStep {
-  std::string name;
-  int round = 0;  // 0 unless the step is in a loop
-  double microseconds = 0.0;
-  size_t nodes_before = 0;
-  size_t nodes_after = 0;
-  bool changed = false;
+  std::string name;           ///< of the pass, with the lists around it
+  int round = 0;              ///< 0 unless the step is in a loop
+  double microseconds = 0.0;  ///< that it took
+  size_t nodes_before = 0;    ///< in the graph it was given
+  size_t nodes_after = 0;     ///< in the graph it gave
+  bool changed = false;       ///< whether it did anything
 };
 
 /// How to run a list.
@@ -63,9 +63,9 @@ struct PassOptions {
 
 /// The graph after all passes, where nodes went, and what each step took.
 struct PassListResult {
-  Graph graph;
-  NodeMap map;
-  std::vector<PassStep> steps;
+  Graph graph;                  ///< after all of them
+  NodeMap map;                  ///< from nodes of the first graph
+  std::vector<PassStep> steps;  ///< in the order they ran
 
   /// One line per step, and the total.
   std::string report() const;
@@ -74,18 +74,18 @@ struct PassListResult {
 /// A named sequence of passes and of other lists.
 class PassList {
  public:
-  explicit PassList(std::string name) : name_(std::move(name)) {}
+  explicit PassList(std::string name) : name_(std::move(name)) {}  ///< an empty list
 
   /// Appends a pass; returns this list.
   PassList& add(Pass pass);
   /// Appends a list, which runs as a whole; returns this list.
   PassList& add(PassList list);
 
-  const std::string& name() const { return name_; }
-  size_t size() const { return items_.size(); }
+  const std::string& name() const { return name_; }  ///< in reports
+  size_t size() const { return items_.size(); }      ///< passes and lists in it
   /// How often the whole list runs at most.
   int max_rounds() const { return max_rounds_; }
-
+  /// Runs them in order, as often as the list says.
   PassListResult run(const Graph& graph, const PassOptions& options = {}) const;
 
  private:

@@ -98,8 +98,8 @@ Pattern source(Op op, std::string name = "");
 
 /// The matches at every node of the graph, by ascending node; the first match of each node.
 struct FoundMatch {
-  NodeId node;
-  Match match;
+  NodeId node;  ///< where it begins
+  Match match;  ///< what the pattern's parts are
 };
 std::vector<FoundMatch> find_matches(const Graph& graph, const Pattern& pattern);
 

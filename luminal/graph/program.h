@@ -20,18 +20,18 @@ using DimValues = std::map<std::string, int64_t>;
 
 /// What a program tells of each step it ran.
 struct StepReport {
-  std::string name;  // "softmax", "matmul + add", or the op's name
-  NodeId node;       // the graph node it computed, in the program's graph
-  DType dtype;
-  Extents extents;
-  double microseconds;
+  std::string name;     ///< "softmax", "matmul + add", or the op's name
+  NodeId node;          ///< the graph node it computed, in the program's graph
+  DType dtype;          ///< of what it computed
+  Extents extents;      ///< of what it computed
+  double microseconds;  ///< from start to end
 };
 
 /// One run: data for the inputs, values of the dims, and where effects and reports go.
 struct RunRequest {
   /// One per graph input, by name. The program reads them during the run only.
   std::map<std::string, const Array*> inputs;
-  DimValues dims;
+  DimValues dims;  ///< of named dims; those that inputs fix may be left out
   /// Inputs that are given away: an output that is a new value of one (a cache with new rows) may
   /// be computed in its memory, unless other arrays share it. Such an input holds anything
   /// afterwards.

@@ -27,8 +27,8 @@ std::vector<NodeId> downstream(const Graph& graph, std::span<const NodeId> nodes
 
 /// A part of a graph, and where the nodes of the whole are in it.
 struct Subgraph {
-  Graph graph;
-  NodeMap map;
+  Graph graph;  ///< the part
+  NodeMap map;  ///< from nodes of the whole
 };
 
 /// The graph that computes `results` (its outputs, in this order) from `boundary`, whose nodes
@@ -55,19 +55,19 @@ CutGraph cut(const Graph& graph, std::span<const NodeId> nodes);
 
 /// How much there is. Amounts are expressions in the named dims.
 struct GraphStatistics {
-  size_t nodes = 0;
+  size_t nodes = 0;  ///< of the graph
   /// How often each op occurs; ops that do not occur are missing.
   std::map<Op, size_t> ops;
-  Expr input_bytes;
-  Expr constant_bytes;
+  Expr input_bytes;     ///< all inputs
+  Expr constant_bytes;  ///< all constants
   /// Bytes of what the ops give, if every node were stored.
   Expr computed_bytes;
-  Expr output_bytes;
+  Expr output_bytes;  ///< all outputs
   /// Arithmetic on floats and integers: one per element that an elementwise op gives or a reduction
   /// reads. Copies, casts, comparisons, selections and bit operations are free.
   Expr flops;
 };
-
+/// Counts a graph.
 GraphStatistics statistics(const Graph& graph);
 
 /// A few lines for people.

@@ -10,10 +10,10 @@ namespace luminal::graph {
 /// Builds a PassResult. Old nodes are handled in an order in which operands come first.
 class Rewriter {
  public:
-  explicit Rewriter(const Graph& from);
+  explicit Rewriter(const Graph& from);  ///< the old graph has to stay
 
-  const Graph& from() const { return from_; }
-  Graph& to() { return to_; }
+  const Graph& from() const { return from_; }  ///< the old graph
+  Graph& to() { return to_; }                  ///< what is built
 
   /// The value of an old edge in the new graph. Where its view and that of the replacement cannot
   /// be composed (both pad, with different fills) a kCopy is added.

@@ -18,15 +18,15 @@ class Scalar {
 
   /// The value rounded (floats) or wrapped (integers) to `dtype` by the cast rules of dtype.h.
   static Scalar of(DType dtype, double value);
-  static Scalar of(DType dtype, int64_t value);
+  static Scalar of(DType dtype, int64_t value);  ///< integers
   static Scalar of(DType dtype, int value) { return of(dtype, static_cast<int64_t>(value)); }
   static Scalar of(DType dtype, bool value) { return of(dtype, static_cast<int64_t>(value)); }
 
   /// The smallest and largest value of a dtype: infinities where the format has them.
   static Scalar lowest(DType dtype);
-  static Scalar highest(DType dtype);
+  static Scalar highest(DType dtype);  ///< of the dtype
 
-  DType dtype() const { return dtype_; }
+  DType dtype() const { return dtype_; }  ///< that the value is rounded to
   /// The value as a double; exact for all dtypes but i64.
   double as_double() const { return is_float(dtype_) ? float_ : static_cast<double>(integer_); }
   /// The value as an integer, floats cast by the rules of dtype.h.
@@ -34,8 +34,8 @@ class Scalar {
   /// This value cast to another dtype.
   Scalar cast(DType dtype) const;
 
-  bool operator==(const Scalar& other) const;
-  void add_to(support::Hasher& hasher) const;
+  bool operator==(const Scalar& other) const;  ///< same dtype and bits; all NaN are equal
+  void add_to(support::Hasher& hasher) const;  ///< equal scalars add the same
   /// Shortest text that parses back to the same value: "1", "0.1", "-inf", "nan", "true".
   std::string to_string() const;
   /// Reads what to_string wrote; throws UserError if `text` is no value of `dtype`.

@@ -15,10 +15,10 @@ namespace luminal::graph {
 /// The parts of a graph. Graph itself refuses most broken contents, so the verifier looks at the
 /// parts: a caller (or a test) can ask about nodes that no Graph would hold.
 struct GraphParts {
-  std::span<const Node> nodes;
-  std::span<const Output> outputs;
-  std::span<const NamedDefinition> named;
-  std::map<std::string, symbolic::Interval> dims;
+  std::span<const Node> nodes;                     ///< all of them
+  std::span<const Output> outputs;                 ///< all of them
+  std::span<const NamedDefinition> named;          ///< all of them
+  std::map<std::string, symbolic::Interval> dims;  ///< that were declared, with their ranges
 };
 
 /// The parts of an existing graph. They refer into it.
@@ -32,7 +32,7 @@ GraphParts parts_of(const Graph& graph);
 /// and fit the type; every dim has one interval; names of inputs and outputs are unique; outputs
 /// and named definitions refer to nodes of the graph through fitting views.
 std::vector<std::string> problems(const GraphParts& parts);
-std::vector<std::string> problems(const Graph& graph);
+std::vector<std::string> problems(const Graph& graph);  ///< of a whole graph
 
 /// Throws InternalError listing the problems, if there are any.
 void verify(const Graph& graph);

@@ -27,16 +27,16 @@ namespace luminal::graph {
 
 /// Holds where 0 <= value < extent.
 struct Condition {
-  Expr value;
-  Expr extent;
+  Expr value;   ///< over the axes of the domain
+  Expr extent;  ///< may name dims
   bool operator==(const Condition&) const = default;
 };
 
 /// Strides and offset of a view that reads a row-major source affinely: element i is at offset +
 /// sum i_k * strides[k].
 struct StridedLayout {
-  Expr offset;
-  Shape strides;
+  Expr offset;    ///< of the first element
+  Shape strides;  ///< one per axis of the domain
 };
 
 /// An index map from the axes of `domain` to positions in a source of shape `source`. Immutable.
@@ -50,11 +50,11 @@ class View {
   View(Shape source, Shape domain, std::vector<Expr> index, std::vector<Condition> conditions = {},
        Scalar fill = {});
 
-  const Shape& source() const { return source_; }
-  const Shape& domain() const { return domain_; }
-  int rank() const { return static_cast<int>(domain_.size()); }
-  const std::vector<Expr>& index() const { return index_; }
-  const std::vector<Condition>& conditions() const { return conditions_; }
+  const Shape& source() const { return source_; }                ///< the shape that is read
+  const Shape& domain() const { return domain_; }                ///< the shape that is seen
+  int rank() const { return static_cast<int>(domain_.size()); }  ///< axes of the domain
+  const std::vector<Expr>& index() const { return index_; }      ///< one per axis of the source
+  const std::vector<Condition>& conditions() const { return conditions_; }  ///< where it is defined
   /// What is read where a condition fails. Meaningless if there are no conditions.
   const Scalar& fill() const { return fill_; }
   /// Expr::axis(k, domain[k]).
@@ -113,7 +113,7 @@ class View {
   Expr linear_index() const;
 
   bool operator==(const View&) const = default;
-  void add_to(support::Hasher& hasher) const;
+  void add_to(support::Hasher& hasher) const;  ///< equal views add the same
   /// Replaces named dims everywhere (source, domain, index, conditions). Fixes extents of 0 too,
   /// for which the index itself may have divided by 0: whoever evaluates a view substitutes first.
   View substitute(std::span<const symbolic::Binding> dims) const;

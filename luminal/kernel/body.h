@@ -39,17 +39,17 @@ enum class BodyKind : uint8_t {
 
 /// One node. Everything below `constant` follows from what is above.
 struct BodyNode {
-  BodyKind kind = BodyKind::kConstant;
-  Op op = Op::kCopy;
-  DType dtype = DType::kF32;
-  NodeId tensor = {};
-  std::vector<Expr> exprs = {};
-  std::vector<BodyId> children = {};
-  Scalar constant = {};
+  BodyKind kind = BodyKind::kConstant;  ///< which fields count
+  Op op = Op::kCopy;                    ///< of elementwise nodes and reductions
+  DType dtype = DType::kF32;            ///< of the value
+  NodeId tensor = {};                   ///< of a load
+  std::vector<Expr> exprs = {};  ///< index, value of an iota, condition, or axes of a reduction
+  std::vector<BodyId> children = {};  ///< operands
+  Scalar constant = {};               ///< of a constant
 
   /// Bodies whose values are used as an index in `exprs`.
   std::vector<BodyId> index_values = {};
-  AxisSet free = {};
+  AxisSet free = {};  ///< axes that the value depends on
   /// How deeply reductions are nested.
   int height = 0;
   /// Splits that index expressions below want, of free axes only.
@@ -65,18 +65,18 @@ class Arena {
   struct Options {
     /// sum of sum is one sum. Changes where narrow floats are rounded.
     bool merge_reductions = true;
-  };
+  };  ///< How bodies are made.
   Arena() = default;
-  explicit Arena(Options options) : options_(options) {}
+  explicit Arena(Options options) : options_(options) {}  ///< an empty arena
 
   /// Says what a tensor is; loads need it.
   void declare_tensor(NodeId id, const TensorType& type);
-  const TensorType& tensor(NodeId id) const;
-  bool has_tensor(NodeId id) const { return tensors_.contains(id); }
+  const TensorType& tensor(NodeId id) const;                          ///< what was declared
+  bool has_tensor(NodeId id) const { return tensors_.contains(id); }  ///< whether it was declared
 
-  BodyId load(NodeId tensor, std::vector<Expr> index);
-  BodyId constant(const Scalar& value);
-  BodyId iota(const Expr& value, DType dtype);
+  BodyId load(NodeId tensor, std::vector<Expr> index);  ///< one element of a tensor
+  BodyId constant(const Scalar& value);                 ///< the same everywhere
+  BodyId iota(const Expr& value, DType dtype);          ///< an index expression as a number
   /// An elementwise op. Operands of commutative ops are put in one order; index arithmetic on iotas
   /// stays an iota; a select by position becomes a Where.
   BodyId op(Op op, DType dtype, std::vector<BodyId> children);
@@ -87,9 +87,9 @@ class Arena {
   /// where indices want it, a reduction directly inside of the same op is merged.
   BodyId reduce(Op op, std::vector<Expr> axes, BodyId child);
 
-  const BodyNode& node(BodyId id) const { return nodes_[id.value]; }
-  const BodyNode& operator[](BodyId id) const { return nodes_[id.value]; }
-  size_t size() const { return nodes_.size(); }
+  const BodyNode& node(BodyId id) const { return nodes_[id.value]; }  ///< until a node is added
+  const BodyNode& operator[](BodyId id) const { return nodes_[id.value]; }  ///< the same
+  size_t size() const { return nodes_.size(); }                             ///< number of nodes
 
   /// Replaces free axes. The new expressions must not use axes that are bound inside.
   BodyId substitute(BodyId id, Bindings bindings);
@@ -123,8 +123,8 @@ class Arena {
 
 /// A tensor that a kernel stores.
 struct Root {
-  NodeId tensor;
-  BodyId value;
+  NodeId tensor;  ///< what is stored to
+  BodyId value;   ///< what is stored
   /// Where the value belongs: one expression over the kernel's axes per dim of the tensor.
   std::vector<Expr> store;
   bool operator==(const Root&) const = default;
@@ -132,8 +132,8 @@ struct Root {
 
 /// What one kernel computes: its output axes (ids 0, 1, ...) and what is stored at each point.
 struct Kernel {
-  std::vector<Expr> axes;
-  std::vector<Root> roots;
+  std::vector<Expr> axes;   ///< with their extents
+  std::vector<Root> roots;  ///< what it stores
 };
 
 /// How many values a kernel computes, over all loops: a measure of its time.

@@ -17,23 +17,23 @@ bool is_function(graph::Op op);
 
 /// What a device can do. Rates are per second, of the whole device.
 struct Machine {
-  std::string name;
-  double launch_us = 2.0;
-  double pass_us = 0.4;  // synchronising between dependent loops of one kernel
-  double memory_bytes = 4.1e12;
-  double cache_bytes = 5.5e12;
-  double vector_flops = 40e12;
-  double matrix_flops = 500e12;
-  double transcendental_flops = 8;  // what an exp or a tanh costs, in additions
-  int64_t units = 132;              // that work independently
-  int64_t tile = 128;               // outputs per tile and axis
-  int64_t row_threads = 128;        // what one unit does at once
-  bool persistent = false;          // a unit keeps what it found before its first tile
-  int64_t smallest_matrix = 16;     // extents of M and N below which matrix units do not help
-  int64_t matrix_nesting = 16;      // steps of an outer reduction within which they still do
-  double nested_step = 1.0;         // what a step of a reduction inside another costs, in additions
-  bool matrix_in_online = true;     // matrix units help inside an online pass too
-  bool stores_operands = false;  // what is multiplied and is no load is stored by a launch before
+  std::string name;                 ///< for people
+  double launch_us = 2.0;           ///< what a launch costs at least
+  double pass_us = 0.4;             ///< synchronising between dependent loops of one kernel
+  double memory_bytes = 4.1e12;     ///< that memory gives
+  double cache_bytes = 5.5e12;      ///< that caches give
+  double vector_flops = 40e12;      ///< of vector units
+  double matrix_flops = 500e12;     ///< of matrix units
+  double transcendental_flops = 8;  ///< what an exp or a tanh costs, in additions
+  int64_t units = 132;              ///< that work independently
+  int64_t tile = 128;               ///< outputs per tile and axis
+  int64_t row_threads = 128;        ///< what one unit does at once
+  bool persistent = false;          ///< a unit keeps what it found before its first tile
+  int64_t smallest_matrix = 16;     ///< extents of M and N below which matrix units do not help
+  int64_t matrix_nesting = 16;      ///< steps of an outer reduction within which they still do
+  double nested_step = 1.0;      ///< what a step of a reduction inside another costs, in additions
+  bool matrix_in_online = true;  ///< matrix units help inside an online pass too
+  bool stores_operands = false;  ///< what is multiplied and is no load is stored by a launch before
 
   /// A data-centre GPU.
   static Machine h200();
@@ -43,24 +43,24 @@ struct Machine {
 
 /// How a kernel is best run, as far as the estimate knows.
 struct Estimate {
-  double microseconds = 0.0;
-  double memory_bytes = 0.0;
-  double cache_bytes = 0.0;
-  double vector_flops = 0.0;
-  double matrix_flops = 0.0;
-  bool tiled = false;
+  double microseconds = 0.0;  ///< of one run
+  double memory_bytes = 0.0;  ///< that come from memory
+  double cache_bytes = 0.0;   ///< that come from caches
+  double vector_flops = 0.0;  ///< of vector units
+  double matrix_flops = 0.0;  ///< of matrix units
+  bool tiled = false;         ///< in tiles, not row by row
   /// The kernel after the laws that pay, and how its loops are built.
   Kernel kernel;
-  NestOptions nest;
+  NestOptions nest;  ///< options of build_nest
   /// Set if `kernel` writes only a region: the rest must already be there, so the root has to share
   /// the memory of this tensor (update.h).
   std::optional<NodeId> in_place_of = {};
 };
-
+/// What an estimate may assume.
 struct EstimateOptions {
   /// Values of dims; those not given count as `typical_dim`, within their interval.
   graph::DimValues dims = {};
-  int64_t typical_dim = 512;
+  int64_t typical_dim = 512;  ///< of a dim that is not named
   /// Allow laws that round elsewhere.
   bool reassociate = true;
 };

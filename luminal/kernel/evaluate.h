@@ -21,8 +21,8 @@ namespace luminal::kernel {
 
 /// A value of a body: the field that fits the dtype.
 struct Number {
-  double real = 0.0;
-  int64_t integer = 0;
+  double real = 0.0;    ///< of floats
+  int64_t integer = 0;  ///< of integers and bool
 };
 
 /// What is in memory, by node.
@@ -45,7 +45,7 @@ class Evaluator {
   Number apply(const BodyNode& node, std::span<const Number> operands);
   /// One step of a reduction, in the accumulator's wide format.
   static Number combine(Op op, DType dtype, Number a, Number b);
-  static Number identity(Op op, DType dtype);
+  static Number identity(Op op, DType dtype);  ///< what a reduction starts with
   /// Rounds or wraps to the dtype.
   static Number rounded(DType dtype, Number value);
 
@@ -58,7 +58,7 @@ class Evaluator {
   std::function<std::optional<Number>(BodyId)> known;
   /// Values that are no reductions and are kept elsewhere all the same (row buffers).
   std::set<BodyId> elsewhere;
-  void reductions_changed() { reductions_clock_ = ++clock_; }
+  void reductions_changed() { reductions_clock_ = ++clock_; }  ///< `known` gives other values
 
  private:
   struct Compiled {

@@ -30,7 +30,7 @@ enum class LoopRole : uint8_t {
   kVector,     // output axes inside of a reduction loop, over a vector accumulator; independent
   kOutput,     // the innermost output axes; iterations are independent and store
 };
-
+/// What a statement does.
 enum class StatementKind : uint8_t {
   kLoop,        // for axes: body
   kReset,       // accumulator = identity of its op, in every element
@@ -47,36 +47,36 @@ enum class StatementKind : uint8_t {
 
 /// One statement; which fields mean anything follows from the kind.
 struct Statement {
-  StatementKind kind;
+  StatementKind kind;  ///< which fields count
   // kLoop
-  LoopRole role = LoopRole::kOutput;
-  bool online = false;
-  std::vector<Expr> axes = {};
-  std::vector<Statement> body = {};
+  LoopRole role = LoopRole::kOutput;  ///< what the loop is for
+  bool online = false;                ///< rescales what came before as its maximum grows
+  std::vector<Expr> axes = {};        ///< one loop each, outermost first
+  std::vector<Statement> body = {};   ///< in order
   // the others
-  size_t accumulator = 0;
-  std::optional<size_t> rescale_by = {};
-  size_t buffer = 0;
-  size_t root = 0;
-  BodyId value = {};
+  size_t accumulator = 0;                 ///< which of Nest::accumulators
+  std::optional<size_t> rescale_by = {};  ///< the accumulator of the maximum
+  size_t buffer = 0;                      ///< which of Nest::buffers
+  size_t root = 0;                        ///< which of the kernel's roots
+  BodyId value = {};                      ///< what is added, kept or stored
 };
 
 /// Where a reduction is collected. `vector_axes` are output axes; empty for a scalar.
 struct Accumulator {
-  BodyId reduction;
-  Op op;
-  DType dtype;
-  std::vector<Expr> vector_axes;
+  BodyId reduction;               ///< what it collects
+  Op op;                          ///< how two values are combined
+  DType dtype;                    ///< of the result
+  std::vector<Expr> vector_axes;  ///< empty for a scalar
   /// kExp or kExp2, if other accumulators are relative to this one.
   Op exponential = Op::kExp;
 };
 
 /// A value kept for a whole row by one pass and read again in the output loop.
 struct RowBuffer {
-  BodyId written;
-  Expr written_axis;
-  BodyId read;
-  Expr read_axis;
+  BodyId written;     ///< the value in the pass
+  Expr written_axis;  ///< the axis of that pass
+  BodyId read;        ///< the same value in the output loop
+  Expr read_axis;     ///< the axis of that loop
 };
 
 /// The schedule bits of the builder.
@@ -93,10 +93,10 @@ struct NestOptions {
 
 /// A kernel as loops.
 struct Nest {
-  Kernel kernel;
-  std::vector<Accumulator> accumulators;
-  std::vector<RowBuffer> buffers;
-  std::vector<Statement> body;
+  Kernel kernel;                          ///< what is computed
+  std::vector<Accumulator> accumulators;  ///< of all reductions
+  std::vector<RowBuffer> buffers;         ///< of all rows that are kept
+  std::vector<Statement> body;            ///< the outermost statements
 
   /// The accumulator of a reduction, if it has one.
   std::optional<size_t> accumulator_of(BodyId reduction) const;

@@ -11,7 +11,7 @@ namespace luminal::plan {
 
 /// A gather that is not proved to stay in range, or whose data is not.
 struct IndexCheck {
-  graph::NodeId gather;
+  graph::NodeId gather;  ///< the node
   /// Positions that follow from the dims alone: checked when they are bound.
   bool from_dims = false;
 };
@@ -34,10 +34,10 @@ bool stays_inside(const graph::View& view, const std::vector<symbolic::Binding>&
 /// Edges of live nodes that some values of the dims make read outside of their source (a slice that
 /// is too long): whoever binds the dims checks them with check_view.
 struct ViewCheck {
-  graph::View view;
-  std::string operation;
+  graph::View view;       ///< of the edge
+  std::string operation;  ///< that reads through it, for the error
 };
-std::vector<ViewCheck> view_checks(const graph::Graph& graph);
+std::vector<ViewCheck> view_checks(const graph::Graph& graph);  ///< of a graph
 /// Throws the UserError of a view that leaves its source.
 void check_view(const ViewCheck& check, const std::vector<symbolic::Binding>& dims);
 

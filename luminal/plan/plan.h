@@ -28,30 +28,30 @@ enum class Place : uint8_t {
 
 /// A tensor in memory, or bytes that code keeps between its launches.
 struct PlanBuffer {
-  std::string name;        ///< of an input: its name; else for people
-  graph::TensorType type;  ///< bytes of code are u8[n]
-  Expr bytes;
-  Place place = Place::kSlot;
-  size_t index = 0;
-  graph::Array value = {};  ///< kConstant
+  std::string name;            ///< of an input: its name; else for people
+  graph::TensorType type;      ///< bytes of code are u8[n]
+  Expr bytes;                  ///< its size, over the dims
+  Place place = Place::kSlot;  ///< who owns its memory
+  size_t index = 0;            ///< which of that kind
+  graph::Array value = {};     ///< kConstant
 };
 
 /// One entry of compiled code.
 struct PlanKernel {
-  runtime::Artifact artifact;
-  std::string entry;
+  runtime::Artifact artifact;  ///< the code
+  std::string entry;           ///< which function of it
 };
 
 /// Runs an entry over its work items: one start of the threads, however many entries they run.
 struct LaunchStep {
-  size_t kernel = 0;
+  size_t kernel = 0;            ///< which of Plan::kernels
   std::vector<size_t> buffers;  ///< in the order of the pointers
-  std::vector<Expr> scalars;
-  Expr items = 1;
-  Expr scratch_bytes = 0;  ///< per thread
-  int64_t chunk = 0;       ///< as runtime::LaunchSize has it
-  int threads = 0;
-  Expr work = 0;  ///< values computed in all: small launches run on one thread
+  std::vector<Expr> scalars;    ///< over the dims
+  Expr items = 1;               ///< of work, dealt out to threads
+  Expr scratch_bytes = 0;       ///< per thread
+  int64_t chunk = 0;            ///< as runtime::LaunchSize has it
+  int threads = 0;              ///< that run it at most; 0: all
+  Expr work = 0;                ///< values computed in all: small launches run on one thread
   /// What every thread runs for itself before its share, all items of each: too little to be worth
   /// a start of its own. It writes to buffers of the thread's own.
   std::vector<LaunchStep> first = {};
@@ -69,21 +69,21 @@ void for_each_launch(const LaunchStep& step, Visit visit) {
 
 /// Computes a node that reads whole arrays (graph/opaque.h).
 struct HostStep {
-  graph::Node node;
-  std::vector<size_t> operands;
-  size_t result = 0;
+  graph::Node node;              ///< what is computed
+  std::vector<size_t> operands;  ///< buffers
+  size_t result = 0;             ///< the buffer it fills
 };
 
 /// Copies a buffer to one of the same size.
 struct CopyStep {
-  size_t from = 0;
-  size_t to = 0;
+  size_t from = 0;  ///< a buffer
+  size_t to = 0;    ///< another buffer
 };
 
 /// Makes sure that the positions of a gather are in range.
 struct CheckStep {
-  graph::Node gather;
-  size_t index = 0;
+  graph::Node gather;  ///< the node whose positions they are
+  size_t index = 0;    ///< the buffer of positions
 };
 
 /// A result may be computed in the memory of an input that the caller gives away.
@@ -103,9 +103,9 @@ struct KernelDefinition {
 
 /// One step and what is said of it.
 struct PlanStep {
-  std::variant<LaunchStep, HostStep, CopyStep, CheckStep> action;
-  std::string label;           ///< what it computes
-  NodeId node = {};            ///< the graph node, for reports
+  std::variant<LaunchStep, HostStep, CopyStep, CheckStep> action;  ///< what is done
+  std::string label;                                               ///< what it computes
+  NodeId node = {};                                                ///< the graph node, for reports
   bool made_by_rules = false;  ///< no graph node has this value; `node` is one that needs it
   graph::TensorType type;      ///< of what it computes
   std::string schedule = {};   ///< of a launch: the template and its choices
@@ -117,16 +117,16 @@ struct PlanStep {
 
 /// See above.
 struct Plan {
-  graph::Graph graph;      ///< what is computed, after passes
-  std::vector<Expr> dims;  ///< that need a value
-  std::vector<PlanBuffer> buffers;
-  std::vector<PlanKernel> kernels;
-  std::vector<PlanStep> prepare;  ///< run again only when an input they read has other data
-  std::vector<PlanStep> steps;
-  std::vector<size_t> outputs;  ///< the buffer of each output of the graph
-  size_t results = 0;           ///< how many results, slots and prepared buffers there are
-  size_t slots = 0;
-  size_t prepared = 0;
+  graph::Graph graph;               ///< what is computed, after passes
+  std::vector<Expr> dims;           ///< that need a value
+  std::vector<PlanBuffer> buffers;  ///< steps name them by their place
+  std::vector<PlanKernel> kernels;  ///< steps name them by their place
+  std::vector<PlanStep> prepare;    ///< run again only when an input they read has other data
+  std::vector<PlanStep> steps;      ///< in the order they run
+  std::vector<size_t> outputs;      ///< the buffer of each output of the graph
+  size_t results = 0;               ///< how many results, slots and prepared buffers there are
+  size_t slots = 0;                 ///< see above
+  size_t prepared = 0;              ///< see above
   std::vector<KernelDefinition> definitions = {};  ///< one per kernel, if they were kept
   std::vector<Donation> donations = {};            ///< those that come first are better
   graph::DimValues made_for = {};   ///< values of dims that the choices are good for, if any

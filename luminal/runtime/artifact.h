@@ -24,7 +24,7 @@ enum class BufferUse : uint8_t { kRead, kWrite, kReadWrite };
 
 /// One function of an artifact and the arguments it takes.
 struct EntryInfo {
-  std::string name;
+  std::string name;                ///< of the function
   std::vector<BufferUse> buffers;  ///< in the order of the pointers
   int scalars = 0;                 ///< 64-bit integers (dims, offsets) after them
   int64_t scratch_bytes = 0;       ///< memory of its own that each thread must be given
@@ -34,12 +34,12 @@ struct EntryInfo {
 
 /// See above.
 struct Artifact {
-  ArtifactKind kind = ArtifactKind::kCpuObject;
-  std::string label;     ///< for people: what the kernel computes
-  std::string compiler;  ///< name and version of what made the code
-  CpuFeatures needed;    ///< for a CPU object: what the processor must have
-  std::string code;      ///< the object's bytes
-  std::vector<EntryInfo> entries;
+  ArtifactKind kind = ArtifactKind::kCpuObject;  ///< how the code is loaded
+  std::string label;                             ///< for people: what the kernel computes
+  std::string compiler;                          ///< name and version of what made the code
+  CpuFeatures needed;                            ///< for a CPU object: what the processor must have
+  std::string code;                              ///< the object's bytes
+  std::vector<EntryInfo> entries;                ///< functions that can be launched
 
   friend bool operator==(const Artifact&, const Artifact&) = default;
 };

@@ -20,14 +20,14 @@ class Buffer {
   virtual ~Buffer() = default;
   /// The address as kernels of the device see it.
   virtual std::byte* address() const = 0;
-  virtual int64_t size() const = 0;
+  virtual int64_t size() const = 0;  ///< in bytes
 };
 
 /// One entry of a loaded artifact, ready to be launched. Keeps its code alive.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  virtual const EntryInfo& info() const = 0;
+  virtual const EntryInfo& info() const = 0;  ///< name and arguments
 };
 
 /// How work items are dealt to threads.
@@ -40,10 +40,10 @@ struct LaunchSize {
 
 /// One launch: pointers and integers as EntryInfo describes them.
 struct Launch {
-  const Kernel* kernel = nullptr;
-  std::span<void* const> buffers;
-  std::span<const int64_t> scalars;
-  LaunchSize size;
+  const Kernel* kernel = nullptr;    ///< loaded by the same device
+  std::span<void* const> buffers;    ///< one per pointer
+  std::span<const int64_t> scalars;  ///< one per integer
+  LaunchSize size;                   ///< how much work
   std::byte* scratch = nullptr;  ///< scratch_bytes of the entry for each thread, one after another
 };
 

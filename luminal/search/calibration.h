@@ -13,10 +13,10 @@ namespace luminal::search {
 
 /// A kernel that was measured. The arena gets bodies when the kernel is estimated.
 struct TimedKernel {
-  kernel::Arena* arena = nullptr;
-  const kernel::Kernel* kernel = nullptr;
-  double measured_us = 0.0;
-  kernel::EstimateOptions options = {};
+  kernel::Arena* arena = nullptr;          ///< holds its bodies
+  const kernel::Kernel* kernel = nullptr;  ///< what was measured
+  double measured_us = 0.0;                ///< of one run
+  kernel::EstimateOptions options = {};    ///< what an estimate of it assumes
 };
 
 /// How estimates and times agree.

@@ -11,9 +11,9 @@ namespace luminal::search {
 
 /// How long one run takes.
 struct Timing {
-  double median_us = 0.0;
+  double median_us = 0.0;  ///< of one run
   double spread_us = 0.0;  ///< half of the samples lie within so much of the median
-  int samples = 0;
+  int samples = 0;         ///< runs that were timed
   bool operator==(const Timing&) const = default;
 };
 
@@ -28,8 +28,8 @@ struct Rejected {
     kOutOfBounds,  ///< it touched memory that is not its own
     kTimeout,      ///< it did not come to an end
   };
-  Why why = Why::kCompile;
-  std::string detail;
+  Why why = Why::kCompile;  ///< the first reason that was found
+  std::string detail;       ///< for people
   bool operator==(const Rejected&) const = default;
 };
 

@@ -15,7 +15,7 @@ namespace luminal::search {
 /// Draws numbers that are the same with every library.
 class Random {
  public:
-  explicit Random(uint64_t seed) : engine_(support::hash_combine(seed, 0x5eed)) {}
+  explicit Random(uint64_t seed) : engine_(support::hash_combine(seed, 0x5eed)) {}  ///< repeatable
   /// One of 0 ... count - 1.
   size_t below(size_t count) { return static_cast<size_t>(engine_() % count); }
   /// True one time in `times`.

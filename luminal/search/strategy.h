@@ -16,8 +16,8 @@ namespace luminal::search {
 
 /// What is known of one way.
 struct Trial {
-  std::string schedule;
-  Measurement result;
+  std::string schedule;  ///< its text
+  Measurement result;    ///< what became of it
 };
 
 /// The strategies there are.

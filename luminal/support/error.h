@@ -25,7 +25,7 @@ class UserError : public Error {
   template <typename... Args>
   UserError(std::string_view operation, fmt::format_string<Args...> format, Args&&... args)
       : Error(fmt::format("{}: {}", operation, fmt::format(format, std::forward<Args>(args)...))),
-        operation_(operation) {}
+        operation_(operation) {}  ///< Made of the operation it came from, and a message.
 
   /// The operation that refused, such as "matmul".
   const std::string& operation() const { return operation_; }
@@ -42,7 +42,7 @@ class DeviceError : public Error {
       : Error(fmt::format("{} failed with code {}: {}", call, code,
                           fmt::format(format, std::forward<Args>(args)...))),
         call_(call),
-        code_(code) {}
+        code_(code) {}  ///< Made of the call that failed, its code, and a message.
 
   /// The call that failed, such as "cuLaunchKernel".
   const std::string& call() const { return call_; }

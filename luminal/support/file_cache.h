@@ -34,11 +34,11 @@ class FileCache {
  public:
   /// One stored file.
   struct Entry {
-    Hash128 key;
+    Hash128 key;                    ///< what it is found by
     std::uint64_t bytes = 0;        ///< size of the file, its header included
     std::int64_t last_used_ns = 0;  ///< since 1970
   };
-
+  /// A cache in the folder that the options name.
   explicit FileCache(FileCacheOptions options) : options_(std::move(options)) {}
   FileCache(const FileCache&) = delete;
   FileCache& operator=(const FileCache&) = delete;
@@ -48,7 +48,7 @@ class FileCache {
 
   /// What is stored under a key, or nothing. Marks it as used now.
   std::optional<std::string> get(Hash128 key);
-  std::optional<std::string> get(std::string_view key) { return get(key_of(key)); }
+  std::optional<std::string> get(std::string_view key) { return get(key_of(key)); }  ///< by text
 
   /// Stores bytes under a key and replaces what was there; evicts what was not used for longest
   /// when the cache grows past its limit, which is judged by a part of the entries where there are
@@ -58,7 +58,7 @@ class FileCache {
 
   /// Forgets a key; false if it was not there.
   bool remove(Hash128 key);
-  bool remove(std::string_view key) { return remove(key_of(key)); }
+  bool remove(std::string_view key) { return remove(key_of(key)); }  ///< by text
 
   /// All entries, least recently used first.
   std::vector<Entry> list() const;

@@ -19,8 +19,8 @@ namespace luminal::support {
 
 /// A 128-bit hash: wide enough that equal hashes may be taken for equal contents.
 struct Hash128 {
-  std::uint64_t hi = 0;
-  std::uint64_t lo = 0;
+  std::uint64_t hi = 0;  ///< the upper half
+  std::uint64_t lo = 0;  ///< the lower half
 
   friend constexpr auto operator<=>(const Hash128&, const Hash128&) = default;
 };
@@ -54,7 +54,7 @@ constexpr std::uint64_t hash_combine(std::uint64_t seed, std::uint64_t value) {
 /// so that ("ab", "c") and ("a", "bc") differ.
 class Hasher {
  public:
-  explicit Hasher(std::uint64_t seed = 0) : h1_(seed), h2_(seed) {}
+  explicit Hasher(std::uint64_t seed = 0) : h1_(seed), h2_(seed) {}  ///< begins with a seed
 
   /// Adds an integer or boolean by value.
   template <std::integral T>

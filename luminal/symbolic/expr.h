@@ -29,11 +29,11 @@ namespace luminal::symbolic {
 
 /// A closed interval of integers; kNegInf and kPosInf mark a missing bound.
 struct Interval {
-  static constexpr int64_t kNegInf = std::numeric_limits<int64_t>::min();
-  static constexpr int64_t kPosInf = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kNegInf = std::numeric_limits<int64_t>::min();  ///< no lower bound
+  static constexpr int64_t kPosInf = std::numeric_limits<int64_t>::max();  ///< no upper bound
 
-  int64_t lo = 0;
-  int64_t hi = kPosInf;
+  int64_t lo = 0;        ///< the least value
+  int64_t hi = kPosInf;  ///< the largest value
 
   bool operator==(const Interval&) const = default;
   auto operator<=>(const Interval&) const = default;
@@ -124,13 +124,13 @@ class Expr {
 /// A total order by structure (names, ids, values), the same in every process.
 std::strong_ordering compare(const Expr& a, const Expr& b);
 
-Expr operator+(const Expr& a, const Expr& b);
-Expr operator-(const Expr& a, const Expr& b);
-Expr operator*(const Expr& a, const Expr& b);
-Expr operator-(const Expr& a);
-inline Expr& operator+=(Expr& a, const Expr& b) { return a = a + b; }
-inline Expr& operator-=(Expr& a, const Expr& b) { return a = a - b; }
-inline Expr& operator*=(Expr& a, const Expr& b) { return a = a * b; }
+Expr operator+(const Expr& a, const Expr& b);  ///< UserError on overflow, as below
+Expr operator-(const Expr& a, const Expr& b);  ///< difference
+Expr operator*(const Expr& a, const Expr& b);  ///< product
+Expr operator-(const Expr& a);                 ///< negated
+inline Expr& operator+=(Expr& a, const Expr& b) { return a = a + b; }  ///< adds to a
+inline Expr& operator-=(Expr& a, const Expr& b) { return a = a - b; }  ///< subtracts from a
+inline Expr& operator*=(Expr& a, const Expr& b) { return a = a * b; }  ///< multiplies a
 
 /// a / b rounded towards minus infinity.
 Expr floor_div(const Expr& a, const Expr& b);
@@ -145,15 +145,15 @@ Expr max(const Expr& a, const Expr& b);
 
 /// Comparisons, as expressions with the value 1 (true) or 0.
 Expr less(const Expr& a, const Expr& b);
-Expr less_equal(const Expr& a, const Expr& b);
-Expr greater(const Expr& a, const Expr& b);
-Expr greater_equal(const Expr& a, const Expr& b);
-Expr equal(const Expr& a, const Expr& b);
-Expr not_equal(const Expr& a, const Expr& b);
+Expr less_equal(const Expr& a, const Expr& b);     ///< a <= b
+Expr greater(const Expr& a, const Expr& b);        ///< a > b
+Expr greater_equal(const Expr& a, const Expr& b);  ///< a >= b
+Expr equal(const Expr& a, const Expr& b);          ///< a == b
+Expr not_equal(const Expr& a, const Expr& b);      ///< a != b
 /// Logic on expressions whose bounds are within [0, 1]; a UserError for others.
 Expr logical_and(const Expr& a, const Expr& b);
-Expr logical_or(const Expr& a, const Expr& b);
-Expr logical_not(const Expr& a);
+Expr logical_or(const Expr& a, const Expr& b);  ///< either is 1
+Expr logical_not(const Expr& a);                ///< it is 0
 /// a where the condition is 1, b where it is 0.
 Expr select(const Expr& condition, const Expr& a, const Expr& b);
 
@@ -170,14 +170,14 @@ std::optional<Expr> exact_div(const Expr& a, const Expr& b);
 
 /// One summand `coefficient * axis` of an affine expression; the coefficient holds no axis.
 struct AffineTerm {
-  Expr axis;
-  Expr coefficient;
+  Expr axis;         ///< the variable
+  Expr coefficient;  ///< what it is multiplied by
 };
 
 /// constant + sum of coefficient * axis; terms sorted by axis, none with coefficient 0.
 struct Affine {
-  Expr constant;
-  std::vector<AffineTerm> terms;
+  Expr constant;                  ///< what is left with all axes 0
+  std::vector<AffineTerm> terms;  ///< by axis
 
   /// The coefficient of an axis, 0 if it does not occur.
   Expr coefficient(const Expr& axis) const;
@@ -188,8 +188,8 @@ std::optional<Affine> as_affine(const Expr& expr);
 
 /// What replaces a variable or an axis.
 struct Binding {
-  Expr symbol;
-  Expr value;
+  Expr symbol;  ///< a variable or an axis
+  Expr value;   ///< in its place
 };
 
 /// Replaces symbols, all at once, and renormalises. Variables are replaced in the extents of axes

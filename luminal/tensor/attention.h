@@ -6,7 +6,7 @@
 #include "luminal/tensor/tensor.h"
 
 namespace luminal {
-
+/// How positions turn pairs.
 struct RopeOptions {
   /// Frequency of pair i of d/2 is base^(-2i/d).
   double base = 10000.0;
@@ -18,7 +18,7 @@ struct RopeOptions {
 /// Rotates pairs of x [..., seq, d] by angles that grow with `positions` [seq] (or [..., seq],
 /// broadcast). d is even and known.
 Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options = {});
-
+/// What attention() sees, and how scores are scaled.
 struct AttentionOptions {
   /// bool: true where a key may be seen. Float: added to the scores. Broadcasts to [..., heads,
   /// queries, keys].

@@ -12,10 +12,10 @@ namespace luminal {
 /// How windows move. A list of one applies to every spatial axis; empty lists mean 1 (0 for
 /// padding).
 struct ConvOptions {
-  std::vector<int64_t> stride = {};
-  std::vector<Padding> padding = {};
-  std::vector<int64_t> dilation = {};
-  int64_t groups = 1;
+  std::vector<int64_t> stride = {};    ///< of the window, per axis
+  std::vector<Padding> padding = {};   ///< before and after each axis
+  std::vector<int64_t> dilation = {};  ///< between elements of the window
+  int64_t groups = 1;                  ///< channels that do not see each other
 };
 
 /// Correlates x [batch, channels, spatial...] with weight [out, channels / groups, kernel...] and
@@ -26,15 +26,15 @@ Tensor conv(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const ConvOptions& options = {});
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
-              const ConvOptions& options = {});
+              const ConvOptions& options = {});  ///< two spatial axes
 Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
-              const ConvOptions& options = {});
+              const ConvOptions& options = {});  ///< three spatial axes
 
 /// How a pool's windows move. The stride is the window unless said.
 struct PoolOptions {
-  std::vector<int64_t> stride = {};
-  std::vector<Padding> padding = {};
-  std::vector<int64_t> dilation = {};
+  std::vector<int64_t> stride = {};    ///< of the window, per axis
+  std::vector<Padding> padding = {};   ///< before and after each axis
+  std::vector<int64_t> dilation = {};  ///< between elements of the window
   /// Average pooling: do padded zeros count?
   bool count_padding = true;
 };

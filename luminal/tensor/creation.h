@@ -12,12 +12,12 @@ namespace luminal {
 
 /// Every element is `value`.
 Tensor full(const Graph& graph, const Shape& shape, const Value& value, DType dtype = f32);
-Tensor zeros(const Graph& graph, const Shape& shape, DType dtype = f32);
-Tensor ones(const Graph& graph, const Shape& shape, DType dtype = f32);
+Tensor zeros(const Graph& graph, const Shape& shape, DType dtype = f32);  ///< every element is 0
+Tensor ones(const Graph& graph, const Shape& shape, DType dtype = f32);   ///< every element is 1
 /// Shape and dtype of another tensor.
 Tensor full_like(const Tensor& like, const Value& value);
-Tensor zeros_like(const Tensor& like);
-Tensor ones_like(const Tensor& like);
+Tensor zeros_like(const Tensor& like);  ///< every element is 0
+Tensor ones_like(const Tensor& like);   ///< every element is 1
 /// Ones at [i, i + offset], zeros elsewhere.
 Tensor eye(const Graph& graph, const Dim& rows, std::optional<Dim> columns = std::nullopt,
            int64_t offset = 0, DType dtype = f32);
@@ -37,7 +37,7 @@ Tensor arange_fractions(const Graph& graph, double begin, double end, double ste
 Tensor linspace(const Graph& graph, double begin, double end, int64_t count, DType dtype = f32);
 /// x with zeros above (below) the diagonal that starts `offset` columns to the right.
 Tensor tril(const Tensor& x, int64_t offset = 0);
-Tensor triu(const Tensor& x, int64_t offset = 0);
+Tensor triu(const Tensor& x, int64_t offset = 0);  ///< zeros below
 /// A new last axis of extent `classes`: 1 at the position given by the integer element, 0
 /// elsewhere.
 Tensor one_hot(const Tensor& index, const Dim& classes, DType dtype = i64);

@@ -37,8 +37,8 @@ enum class Mode : uint8_t {
 
 /// How to compile.
 struct CompileOptions {
-  Backend backend = Backend::kCpu;
-  Mode mode = Mode::kFast;
+  Backend backend = Backend::kCpu;  ///< what computes
+  Mode mode = Mode::kFast;          ///< how plans are chosen
   /// How long a search may measure; a default of the mode's own unless said. 0: measures nothing
   /// and uses what was measured before.
   std::optional<double> budget_seconds = {};
@@ -78,7 +78,7 @@ class Executable {
 
   /// Data with its own extents.
   void set(const Tensor& input, const Array& value);
-  void set(std::string_view input, const Array& value);
+  void set(std::string_view input, const Array& value);  ///< by name
   /// Flat values, in row-major order. With one unknown dim in the shape, its value follows from
   /// their number.
   template <typename T>
@@ -100,10 +100,10 @@ class Executable {
     } else {
       set_flat(input, Array::from<Element>(dtype_for<Element>(), extents, values));
     }
-  }
+  }  ///< Flat values as a span.
   /// Numbers in braces, as many levels as the input has axes; {5} also sets an input of rank 0.
   void set(const Tensor& input, const NestedValues& values);
-  void set(std::string_view input, const NestedValues& values);
+  void set(std::string_view input, const NestedValues& values);  ///< by name
   /// Raw bytes of elements of `dtype`, in row-major order.
   void set_bytes(const Tensor& input, DType dtype, std::span<const std::byte> bytes);
   /// A .npy file, or the array `key` of a .npz file (the key may be left out if there is but one).
@@ -118,9 +118,9 @@ class Executable {
   /// in the order of compile(), each once however often it was named there, kept values after them,
   /// and an output is called as its tensor is.
   Tensor input(std::string_view name) const;
-  Tensor output(size_t number) const;
-  Tensor output(std::string_view name) const;
-  size_t output_count() const { return results_.size(); }
+  Tensor output(size_t number) const;                      ///< by number
+  Tensor output(std::string_view name) const;              ///< by name
+  size_t output_count() const { return results_.size(); }  ///< kept values included
 
   /// Computes all outputs and kept values. Missing inputs are a UserError that names them.
   void run(const RunOptions& options = {});
@@ -141,16 +141,16 @@ class Executable {
   }
   /// The same for an output by its number or name.
   Array get(size_t output) const;
-  Array get(std::string_view output) const;
+  Array get(std::string_view output) const;  ///< by name
   /// Writes a result to a .npy file.
   void save(const Tensor& tensor, const std::string& path) const;
   /// Takes the value out: it is no longer here afterwards. Of a list all are taken or none.
   Array retrieve(const Tensor& tensor);
-  std::vector<Array> retrieve(const std::vector<Tensor>& tensors);
+  std::vector<Array> retrieve(const std::vector<Tensor>& tensors);  ///< in the order of the list
   /// Frees the value of an input or result; an input that has a loader is loaded again by the next
   /// run.
   void drop(const Tensor& tensor);
-  void drop(const std::vector<Tensor>& tensors);
+  void drop(const std::vector<Tensor>& tensors);  ///< all of them
   /// Exchanges the values of two tensors, such as a result and the input it becomes next (double
   /// buffering).
   void swap(const Tensor& a, const Tensor& b);

@@ -13,7 +13,7 @@ namespace luminal {
 
 /// What all handles of one graph share.
 struct GraphState {
-  graph::Graph graph;
+  graph::Graph graph;  ///< of primitives
   /// Values that every executable keeps, in the order of keep().
   std::vector<graph::Edge> kept;
 };
@@ -22,7 +22,7 @@ struct GraphState {
 class Graph {
  public:
   Graph() : state_(std::make_shared<GraphState>()) {}
-  explicit Graph(std::shared_ptr<GraphState> state) : state_(std::move(state)) {}
+  explicit Graph(std::shared_ptr<GraphState> state) : state_(std::move(state)) {}  ///< of a state
 
   /// A value to be set before a run.
   Tensor input(const std::string& name, Shape shape, DType dtype = f32) const;
@@ -35,7 +35,7 @@ class Graph {
           int64_t highest = symbolic::kUnbounded) const;
   /// Data known now.
   Tensor constant(Array value) const;
-  Tensor constant(const Scalar& value) const;
+  Tensor constant(const Scalar& value) const;  ///< of rank 0
   /// A number, converted to `dtype`.
   Tensor constant(double value, DType dtype = f32) const;
 
@@ -55,8 +55,8 @@ class Graph {
 
   /// The graph itself, to look at or to run passes on.
   const graph::Graph& ir() const { return state_->graph; }
-  const std::shared_ptr<GraphState>& state() const { return state_; }
-  bool operator==(const Graph& other) const { return state_ == other.state_; }
+  const std::shared_ptr<GraphState>& state() const { return state_; }  ///< shared by all handles
+  bool operator==(const Graph& other) const { return state_ == other.state_; }  ///< the same object
 
  private:
   std::shared_ptr<GraphState> state_;

@@ -22,7 +22,7 @@ Tensor transpose(const Tensor& x, int axis_a = -2, int axis_b = -1);
 Tensor expand(const Tensor& x, const Shape& shape);
 /// Removes axes of extent 1: the named ones, or all.
 Tensor squeeze(const Tensor& x);
-Tensor squeeze(const Tensor& x, const std::vector<int>& axes);
+Tensor squeeze(const Tensor& x, const std::vector<int>& axes);  ///< negative axes count backwards
 /// Inserts an axis of extent 1, so that it is axis `axis` of the result.
 Tensor unsqueeze(const Tensor& x, int axis);
 /// Axes first..last become one.
@@ -35,11 +35,11 @@ Tensor merge_dims(const Tensor& x, int first, int count = 2);
 /// A range of positions of one axis, as in Python: negative constants count from the end, bounds
 /// past the ends are clipped (where that can be decided), the step may be negative.
 struct Range {
-  std::optional<Dim> begin = std::nullopt;
-  std::optional<Dim> end = std::nullopt;
-  int64_t step = 1;
+  std::optional<Dim> begin = std::nullopt;  ///< 0, or the last one if the step is negative
+  std::optional<Dim> end = std::nullopt;    ///< one past the last position
+  int64_t step = 1;                         ///< from one position to the next; not 0
 };
-Tensor slice(const Tensor& x, int axis, const Range& range);
+Tensor slice(const Tensor& x, int axis, const Range& range);  ///< one axis
 /// The first axes sliced, one range each.
 Tensor slice(const Tensor& x, const std::vector<Range>& ranges);
 /// One position of an axis; the axis is removed.
@@ -49,8 +49,8 @@ Tensor select(const Tensor& x, int axis, const Dim& position);
 enum class PadMode { kConstant, kReflect, kReplicate, kCircular };
 /// Elements added before and after one axis.
 struct Padding {
-  Dim before = 0;
-  Dim after = 0;
+  Dim before = 0;  ///< the first
+  Dim after = 0;   ///< the last
 };
 /// Pads the last paddings.size() axes, in axis order. Negative amounts crop (constant mode).
 Tensor pad(const Tensor& x, const std::vector<Padding>& paddings, PadMode mode = PadMode::kConstant,

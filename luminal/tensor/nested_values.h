@@ -12,7 +12,7 @@ namespace luminal {
 class NestedValues {
  public:
   template <typename T>
-  using List = std::initializer_list<T>;
+  using List = std::initializer_list<T>;                ///< of one level
   NestedValues(List<double> values);                    // NOLINT(google-explicit-constructor)
   NestedValues(List<List<double>> values);              // NOLINT(google-explicit-constructor)
   NestedValues(List<List<List<double>>> values);        // NOLINT(google-explicit-constructor)

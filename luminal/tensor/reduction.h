@@ -17,7 +17,7 @@ class Axes {
   /// All axes.
   Axes() = default;
   Axes(int axis) : axes_(std::vector<int>{axis}) {}  // NOLINT(google-explicit-constructor)
-  Axes(std::initializer_list<int> axes) : axes_(std::vector<int>(axes)) {}
+  Axes(std::initializer_list<int> axes) : axes_(std::vector<int>(axes)) {}  ///< several
   Axes(std::vector<int> axes) : axes_(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
   /// No axis at all: nothing is reduced.
   static Axes none() { return Axes(std::vector<int>{}); }
@@ -31,15 +31,15 @@ class Axes {
 
 /// Empty sums are 0, empty products 1.
 Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  ///< 1 over no elements
 /// NaN if any element is NaN. Over no elements: the lowest (highest) value of the dtype.
 Tensor max(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  ///< the smallest
 /// NaN over no elements.
 Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 /// Is any, are all elements true (!= 0)?
 Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  ///< true of none
 /// Sum of squared distances from the mean over (n - correction): two passes, so no cancellation.
 Tensor var(const Tensor& x, const Axes& axes = {}, int64_t correction = 1, bool keepdims = false);
 /// Its root. Written luminal::std(x): the bare name is the standard library's.

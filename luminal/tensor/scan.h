@@ -12,6 +12,6 @@ Tensor cumsum(const Tensor& x, int axis);
 Tensor cumprod(const Tensor& x, int axis);
 /// Running maximum and minimum; once NaN, always NaN.
 Tensor cummax(const Tensor& x, int axis);
-Tensor cummin(const Tensor& x, int axis);
+Tensor cummin(const Tensor& x, int axis);  ///< the smallest so far
 
 }  // namespace luminal

@@ -26,13 +26,13 @@ class Tensor {
   /// No tensor; using it throws UserError. Exists so that tensors can be members and elements of
   /// containers.
   Tensor() = default;
-  Tensor(std::shared_ptr<GraphState> state, graph::Edge edge);
+  Tensor(std::shared_ptr<GraphState> state, graph::Edge edge);  ///< for layers built on tensors
 
-  const Shape& shape() const;
+  const Shape& shape() const;  ///< may name dims
   /// Extent of an axis; negative axes count from the end.
   Dim dim(int axis) const;
-  int rank() const;
-  DType dtype() const;
+  int rank() const;     ///< number of axes
+  DType dtype() const;  ///< of every element
   /// Number of elements.
   Dim size() const;
   /// The graph this value belongs to.
@@ -50,13 +50,13 @@ class Tensor {
   /// Undoes keep().
   void drop() const;
 
-  explicit operator bool() const { return state_ != nullptr; }
+  explicit operator bool() const { return state_ != nullptr; }  ///< whether it is a tensor
   /// Same value by construction: same graph, node and view.
   bool is(const Tensor& other) const;
 
   // For the layers that build on tensors.
-  const graph::Edge& edge() const;
-  const std::shared_ptr<GraphState>& state() const;
+  const graph::Edge& edge() const;                   ///< node and view
+  const std::shared_ptr<GraphState>& state() const;  ///< what handles of one graph share
 
  private:
   std::shared_ptr<GraphState> state_;
@@ -69,7 +69,7 @@ std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
 /// keep() and drop() for each of a list.
 void keep(std::span<const Tensor> tensors);
-void drop(std::span<const Tensor> tensors);
+void drop(std::span<const Tensor> tensors);  ///< all of them
 
 /// The other side of an operator: a C++ number or a dim. It takes on the tensor's dtype, unless it
 /// is a fraction and the tensor is not (then the result is f32), or the tensor is bool (then i64 or
@@ -83,9 +83,9 @@ class Value {
   Value(bool value) : value_(value) {}                  // NOLINT(google-explicit-constructor)
   Value(const Dim& value) : value_(value) {}            // NOLINT(google-explicit-constructor)
 
-  bool is_fraction() const { return std::holds_alternative<double>(value_); }
-  bool is_bool() const { return std::holds_alternative<bool>(value_); }
-  const std::variant<double, int64_t, bool, Dim>& variant() const { return value_; }
+  bool is_fraction() const { return std::holds_alternative<double>(value_); }  ///< by its C++ type
+  bool is_bool() const { return std::holds_alternative<bool>(value_); }        ///< true or false
+  const std::variant<double, int64_t, bool, Dim>& variant() const { return value_; }  ///< its value
 
  private:
   std::variant<double, int64_t, bool, Dim> value_;

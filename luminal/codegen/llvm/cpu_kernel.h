@@ -26,7 +26,7 @@ struct CpuKernelOptions {
   std::vector<kernel::NodeId> constants = {};
   /// Values of dims to expect; others count as `typical_dim`.
   graph::DimValues dims = {};
-  int64_t typical_dim = 512;
+  int64_t typical_dim = 512;  ///< of a dim that is not named
   /// How many threads run a launch.
   int threads = 1;
   /// Sums may be taken in another order.
@@ -44,7 +44,7 @@ struct CpuKernelOptions {
 /// What a pointer of a launch points to: a tensor of the kernel, or a temporary of its code.
 struct LaunchBuffer {
   enum class Kind : uint8_t { kTensor, kTemporary };
-  Kind kind = Kind::kTensor;
+  Kind kind = Kind::kTensor;   ///< says which field below counts
   kernel::NodeId tensor = {};  ///< kTensor
   size_t temporary = 0;        ///< kTemporary: which of CpuKernel::temporaries
   bool operator==(const LaunchBuffer&) const = default;
@@ -52,13 +52,13 @@ struct LaunchBuffer {
 
 /// One launch of an entry.
 struct CpuLaunch {
-  KernelSource source;  ///< with one entry
-  std::vector<LaunchBuffer> buffers;
+  KernelSource source;                  ///< with one entry
+  std::vector<LaunchBuffer> buffers;    ///< in the order of the pointers
   std::vector<symbolic::Expr> scalars;  ///< over the dims, which are found by name
-  symbolic::Expr items = 1;
-  symbolic::Expr scratch_bytes = 0;  ///< per thread
-  int64_t chunk = 0;                 ///< as runtime::LaunchSize has it
-  int threads = 0;
+  symbolic::Expr items = 1;             ///< of work, dealt out to threads
+  symbolic::Expr scratch_bytes = 0;     ///< per thread
+  int64_t chunk = 0;                    ///< as runtime::LaunchSize has it
+  int threads = 0;                      ///< that run it at most; 0: all
   /// Values it computes, at most; 0 if that is not known.
   symbolic::Expr work = 0;
   /// Reads constants (and temporaries of such launches) only and writes temporaries only: it need
@@ -80,7 +80,7 @@ CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const C
 
 /// Why a schedule was not used.
 struct ScheduleRefusal {
-  std::string why;
+  std::string why;  ///< for people
 };
 
 /// The same for those who try schedules: one that does not fit is an ordinary result.

@@ -17,7 +17,7 @@ struct CpuTarget {
   std::string name;               ///< as the compiler calls the processor; tunes, allows nothing
   runtime::CpuFeatures features;  ///< all that may be used
 
-  bool has(runtime::CpuFeature feature) const { return features.has(feature); }
+  bool has(runtime::CpuFeature feature) const { return features.has(feature); }  ///< may be used
   /// Width of the widest vectors that pay.
   int vector_bytes() const;
   /// How many lanes of that many bits fill a vector.

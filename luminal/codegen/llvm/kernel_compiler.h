@@ -25,8 +25,8 @@ namespace luminal::codegen {
 struct KernelSource {
   std::string label;  ///< for people
   std::string key;    ///< the canonical text of the kernel and its schedule; empty: not cached
-  std::vector<runtime::EntryInfo> entries;
-  std::function<void(llvm::Module& module, const CpuTarget& target)> emit;
+  std::vector<runtime::EntryInfo> entries;  ///< functions that the code defines
+  std::function<void(llvm::Module& module, const CpuTarget& target)> emit;  ///< writes them
 };
 
 /// See above. compile() may be called from any number of threads at once.
@@ -44,7 +44,7 @@ class KernelCompiler {
   /// The machine code as assembler text, for the same.
   std::string assembly_text(const KernelSource& source) const;
 
-  const CpuTarget& target() const { return target_; }
+  const CpuTarget& target() const { return target_; }  ///< what code is made for
 
  private:
   std::string cache_key(const KernelSource& source) const;

@@ -16,8 +16,8 @@ namespace luminal::codegen {
 /// One choice. Some names have words for their values ("b=packed"); the value is then the number of
 /// the word.
 struct Choice {
-  std::string name;
-  int64_t value = 0;
+  std::string name;   ///< of the choice: "mr"
+  int64_t value = 0;  ///< what was chosen
   friend auto operator<=>(const Choice&, const Choice&) = default;
 };
 
@@ -30,7 +30,7 @@ class Schedule {
   /// Reads what to_string wrote, in any order of choices; UserError that says what is wrong.
   static Schedule parse(std::string_view text);
 
-  const std::string& family() const { return family_; }
+  const std::string& family() const { return family_; }  ///< the template that reads the choices
   /// By name.
   const std::vector<Choice>& choices() const { return choices_; }
   /// The value of a choice, if it is made.
@@ -56,8 +56,8 @@ std::string choice_text(std::string_view name, int64_t value);
 
 /// The values that a choice may take, in a useful order: neighbours are alike.
 struct ScheduleAxis {
-  std::string name;
-  std::vector<int64_t> values;
+  std::string name;             ///< of the choice
+  std::vector<int64_t> values;  ///< that it may take
   bool operator==(const ScheduleAxis&) const = default;
 };
 
@@ -68,7 +68,7 @@ struct ScheduleSpace {
   /// Why choices do not go together; nothing if they do. Empty: all do.
   std::function<std::optional<std::string>(const Schedule&)> refusal = {};
 
-  const ScheduleAxis* axis(std::string_view name) const;
+  const ScheduleAxis* axis(std::string_view name) const;  ///< null if there is none
   /// Whether a schedule is made of values of the axes that go together.
   bool contains(const Schedule& schedule) const;
   /// All combinations of values, whether they go together or not.

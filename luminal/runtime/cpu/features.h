@@ -35,10 +35,10 @@ enum class CpuFeature : uint8_t {
 
 /// One row per feature, named as the compiler names it.
 struct CpuFeatureInfo {
-  CpuFeature feature;
-  std::string_view name;
+  CpuFeature feature;     ///< the row's own
+  std::string_view name;  ///< "avx2"
 };
-
+/// All features, in the order of the enum.
 inline constexpr std::array kCpuFeatures{
     CpuFeatureInfo{CpuFeature::kSse42, "sse4.2"},
     CpuFeatureInfo{CpuFeature::kAvx, "avx"},
@@ -70,7 +70,7 @@ class CpuFeatures {
   constexpr CpuFeatures() = default;
   constexpr CpuFeatures(std::initializer_list<CpuFeature> features) {
     for (const CpuFeature feature : features) insert(feature);
-  }
+  }  ///< these
   /// The set whose bit number i stands for the feature of value i.
   static constexpr CpuFeatures from_bits(uint64_t bits) {
     CpuFeatures result;
@@ -80,16 +80,16 @@ class CpuFeatures {
 
   constexpr bool has(CpuFeature feature) const {
     return (bits_ >> static_cast<int>(feature) & 1) != 0;
-  }
+  }  ///< whether it is in the set
   constexpr void insert(CpuFeature feature) { bits_ |= uint64_t{1} << static_cast<int>(feature); }
   constexpr void remove(CpuFeature feature) {
     bits_ &= ~(uint64_t{1} << static_cast<int>(feature));
-  }
-  constexpr uint64_t bits() const { return bits_; }
+  }                                                  ///< takes it out
+  constexpr uint64_t bits() const { return bits_; }  ///< one per feature; from_bits reads them
 
   /// The features of this set that the other one lacks.
   constexpr CpuFeatures without(CpuFeatures other) const { return from_bits(bits_ & ~other.bits_); }
-  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool empty() const { return bits_ == 0; }  ///< no feature
   friend constexpr bool operator==(CpuFeatures, CpuFeatures) = default;
 
   /// The names, separated by a space; "none" if empty.
@@ -105,11 +105,11 @@ std::optional<CpuFeatures> parse_cpu_features(std::string_view text);
 /// What is worth knowing about the machine.
 struct CpuInfo {
   std::string model = "unknown";  ///< the name the processor gives itself
-  CpuFeatures features;
-  int64_t l1_bytes = 32 << 10;  ///< data cache of one core
-  int64_t l2_bytes = 1 << 20;   ///< of one core
-  int64_t l3_bytes = 0;         ///< shared by cores; 0 if there is none
-  int cores = 1;                ///< processors that this process may use
+  CpuFeatures features;           ///< what this processor can do
+  int64_t l1_bytes = 32 << 10;    ///< data cache of one core
+  int64_t l2_bytes = 1 << 20;     ///< of one core
+  int64_t l3_bytes = 0;           ///< shared by cores; 0 if there is none
+  int cores = 1;                  ///< processors that this process may use
 };
 
 /// The machine we run on, looked at once.

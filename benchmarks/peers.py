@@ -245,9 +245,13 @@ def make(name, dtype):
         h, s, d = sizes
         function = Call(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
         return function, [rand(1, h, s, d) for _ in range(3)]
-    if what == "conv 3x3":
+    if what in ("conv 3x3", "strided conv 3x3"):
         c, o, size = sizes
-        return nn.Conv2d(c, o, 3, padding=1).to(dtype), [rand(1, c, size, size)]
+        stride = 1 if what == "conv 3x3" else 2
+        return nn.Conv2d(c, o, 3, stride=stride, padding=1).to(dtype), [rand(1, c, size, size)]
+    if what == "depthwise conv 3x3":
+        c, size = sizes
+        return nn.Conv2d(c, c, 3, padding=1, groups=c).to(dtype), [rand(1, c, size, size)]
     if what == "mlp":
         return Mlp().to(dtype), [rand(sizes[0], 784)]
     if what == "digit cnn":

@@ -60,15 +60,35 @@ void add_attention(std::vector<Case>& cases, DType dtype, int64_t tokens, bool c
        (causal ? 2.0 : 4.0) * static_cast<double>(kHeads * tokens * tokens * kWidth)});
 }
 
-void add_conv(std::vector<Case>& cases, int64_t channels, int64_t outputs, int64_t size) {
-  cases.push_back({fmt::format("conv 3x3 {}x{}x{}", channels, outputs, size), f32,
-                   [=](Network& network) {
-                     const Tensor x = network.input({1, channels, size, size}, f32);
-                     const Tensor weight = network.input({outputs, channels, 3, 3}, f32);
-                     const Tensor bias = network.input({outputs}, f32);
-                     network.outputs = {conv2d(x, weight, bias, {.padding = {{1, 1}}})};
-                   },
-                   2.0 * 9 * static_cast<double>(channels * outputs * size * size)});
+/// Windows of 3x3 over a square image; `per_channel`: every channel has a filter of its own.
+struct Windows {
+  int64_t channels, outputs, size;
+  int64_t stride = 1;
+  bool per_channel = false;
+};
+
+std::string name_of(const Windows& windows) {
+  if (windows.per_channel)
+    return fmt::format("depthwise conv 3x3 {}x{}", windows.channels, windows.size);
+  const char* stride = windows.stride == 2 ? "strided " : "";
+  return fmt::format("{}conv 3x3 {}x{}x{}", stride, windows.channels, windows.outputs,
+                     windows.size);
+}
+
+void add_conv(std::vector<Case>& cases, const Windows& windows) {
+  const int64_t groups = windows.per_channel ? windows.channels : 1;
+  const int64_t inputs = windows.channels / groups;
+  const int64_t side = (windows.size - 1) / windows.stride + 1;
+  cases.push_back(
+      {name_of(windows), f32,
+       [=](Network& network) {
+         const Tensor x = network.input({1, windows.channels, windows.size, windows.size}, f32);
+         const Tensor weight = network.input({windows.outputs, inputs, 3, 3}, f32);
+         const Tensor bias = network.input({windows.outputs}, f32);
+         network.outputs = {conv2d(
+             x, weight, bias, {.stride = {windows.stride}, .padding = {{1, 1}}, .groups = groups})};
+       },
+       2.0 * 9 * static_cast<double>(inputs * windows.outputs * side * side)});
 }
 
 /// Positions below `bound`, spread as a hash spreads them.
@@ -115,8 +135,12 @@ std::vector<Case> all_cases() {
   }
   add_byte_products(cases);
   add_scans_and_positions(cases);
-  add_conv(cases, 64, 64, 56);
-  add_conv(cases, 32, 64, 14);
+  add_conv(cases, {64, 64, 56});
+  add_conv(cases, {32, 64, 14});
+  add_conv(cases, {64, 128, 56, 2});
+  add_conv(cases, {256, 512, 14, 2});
+  add_conv(cases, {128, 128, 56, 1, true});
+  add_conv(cases, {512, 512, 14, 1, true});
   return cases;
 }
 

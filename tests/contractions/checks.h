@@ -16,11 +16,12 @@ namespace luminal::codegen {
 /// How a kernel is compiled.
 struct Way {
   CpuTarget target = host_target();
-  bool constants = false;  ///< all inputs count as weights
-  bool must_match = true;  ///< a kernel that is no contraction fails the test
-  bool windows = false;    ///< as a convolution
-  bool squares = false;    ///< as one of 3x3 windows by fewer products
-  bool by_cost = false;    ///< the convolution chooses for itself
+  bool constants = false;                      ///< all inputs count as weights
+  bool must_match = true;                      ///< a kernel that is no contraction fails the test
+  bool windows = false;                        ///< as a convolution
+  bool squares = false;                        ///< as one of 3x3 windows by fewer products
+  bool by_cost = false;                        ///< the convolution chooses for itself
+  std::optional<ConvolutionLanes> along = {};  ///< of a convolution; nothing: by cost
   int threads = 2;
   int64_t streaming_bytes = CpuKernelOptions{}.streaming_bytes;
   bool* streamed = nullptr;     ///< set if few rows were streamed
@@ -47,8 +48,9 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     options.streaming_bytes = way.streaming_bytes;
     if (way.constants) options.constants = inputs_of(sample.graph);
     std::optional<CpuKernel> code =
-        way.windows ? convolution_kernel(arena, kernel, way.target, options,
-                                         {.always = !way.by_cost, .squares = way.squares})
+        way.windows ? convolution_kernel(
+                          arena, kernel, way.target, options,
+                          {.always = !way.by_cost, .squares = way.squares, .along = way.along})
                     : contraction_kernel(arena, kernel, way.target, options, way.more);
     if (way.must_match) {
       ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);
@@ -97,16 +99,21 @@ inline void check_both_forms(const kernel::test::Sample& sample, Way way,
   check(sample, way, closeness);
 }
 
-/// As convolutions, on all targets, with filters laid out ahead and not.
+/// As convolutions, on all targets, with pixels and with filters along the lanes, and filters laid
+/// out ahead and not.
 inline void check_windows(const kernel::test::Sample& sample,
                           const kernel::test::Closeness& closeness = {1e-4, 1e-5}) {
   for (const CpuTarget& target : targets())
-    for (const bool constants : {false, true}) {
-      const Way way{
-          .target = target, .constants = constants, .windows = true, .threads = constants ? 8 : 1};
-      check(sample, way, closeness);
-      if (testing::Test::HasFailure()) return;
-    }
+    for (const ConvolutionLanes along : {ConvolutionLanes::kPixels, ConvolutionLanes::kFilters})
+      for (const bool constants : {false, true}) {
+        const Way way{.target = target,
+                      .constants = constants,
+                      .windows = true,
+                      .along = along,
+                      .threads = constants ? 8 : 1};
+        check(sample, way, closeness);
+        if (testing::Test::HasFailure()) return;
+      }
 }
 
 /// On all targets, with weights packed ahead and not.

@@ -1,6 +1,9 @@
 // Convolutions as generated code: of an image that was laid out for it, and as products whose
 // windows are packed as they are read.
+#include <limits>
+
 #include "checks.h"
+#include "luminal/kernel/derive.h"
 
 namespace luminal::codegen {
 namespace {
@@ -40,7 +43,9 @@ constexpr Sizes kMoreSizes[] = {
     {1, 3, 10, 23, 24, 7, 2, 3, 1, 1}, {1, 2, 9, 30, 29, 2, 3, 0, 1, 1},
     {1, 3, 20, 32, 32, 8, 8, 0, 1, 1}, {1, 2, 6, 20, 20, 3, 3, 1, 1, 1},
     {1, 2, 6, 21, 20, 3, 2, 2, 2, 1},  {1, 2, 40, 5, 100, 5, 1, 4, 1, 1},
-    {1, 13, 3, 1, 40, 3, 1, 1, 1, 1},  {1, 13, 3, 40, 1, 3, 1, 1, 1, 1}};
+    {1, 13, 3, 1, 40, 3, 1, 1, 1, 1},  {1, 13, 3, 40, 1, 3, 1, 1, 1, 1},
+    {1, 3, 70, 7, 7, 3, 1, 1, 1, 1},   {2, 4, 34, 16, 14, 3, 2, 1, 1, 2},
+    {1, 230, 3, 6, 5, 3, 1, 1, 1, 1}};
 
 TEST(ConvolutionKernel, WindowsStridesPaddingAndGroups) {
   const Sizes dense{2, 6, 12, 7, 7, 1, 1, 0, 1, 1};
@@ -71,6 +76,46 @@ TEST(ConvolutionKernel, ImagesAreLaidOutForEveryFormOfWindow) {
       Graph g;
       const kernel::test::Closeness near{dtype == DType::kF32 ? 1e-4 : 5e-2, 1e-2};
       check_windows(sample_of({relu(convolution(g, sizes, dtype))}), near);
+      if (HasFailure()) return;
+    }
+}
+
+/// The schedule of a convolution as it is chosen.
+Schedule chosen(const Sizes& sizes) {
+  Graph g;
+  const kernel::test::Sample sample = sample_of({convolution(g, sizes, DType::kF32)});
+  const kernel::GraphProgram program(sample.graph);
+  kernel::Arena arena;
+  const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
+  const auto derived = kernel::derive(arena, program, cut, program.output(0));
+  const auto code = convolution_kernel(arena, std::get<kernel::Kernel>(derived), host_target(),
+                                       {.threads = 2, .reassociate = false});
+  return code ? code->schedule : Schedule("gemm", {});
+}
+
+TEST(ConvolutionKernel, FiltersRunAlongTheLanesWherePixelsDoNotFillThem) {
+  if (!host_target().has(runtime::CpuFeature::kAvx512f)) GTEST_SKIP() << "other vectors";
+  const auto along = [](const Sizes& sizes) { return chosen(sizes).at("along"); };
+  EXPECT_EQ(along({1, 32, 64, 14, 14, 3, 1, 1, 1, 1}), 1);
+  EXPECT_EQ(along({1, 32, 64, 7, 7, 3, 1, 1, 1, 1}), 1);
+  EXPECT_EQ(along({1, 64, 128, 56, 56, 3, 2, 1, 1, 1}), 1);
+  // Vectors are full, or there are no filters to fill them.
+  EXPECT_EQ(along({1, 16, 17, 64, 64, 3, 1, 1, 1, 1}), 0);
+  EXPECT_EQ(along({1, 16, 3, 14, 14, 3, 1, 1, 1, 1}), 0);
+  EXPECT_EQ(along({1, 16, 16, 14, 14, 3, 1, 1, 1, 16}), 0);
+}
+
+TEST(ConvolutionKernel, APixelIsMadeOfItsOwnWindow) {
+  for (const double odd :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 3e38})
+    for (const Sizes& sizes :
+         {Sizes{1, 2, 18, 9, 11, 3, 1, 1, 1, 1}, Sizes{1, 2, 5, 9, 11, 3, 2, 1, 1, 1}}) {
+      SCOPED_TRACE(fmt::format("{} {}", odd, to_string(sizes, DType::kF32)));
+      Graph g;
+      kernel::test::Sample sample = sample_of({convolution(g, sizes, DType::kF32)});
+      graph::Array& image = sample.inputs.at("x");
+      for (const int64_t at : {0, 3 * 11 + 4, 99 + 5 * 11 + 10}) kernel::store(image, at, {odd, 0});
+      check_windows(sample, {1e-4, 1e-2});
       if (HasFailure()) return;
     }
 }

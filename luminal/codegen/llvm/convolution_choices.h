@@ -8,8 +8,8 @@ namespace luminal::codegen {
 
 /// What is chosen.
 struct ConvolutionChoices {
-  int mr = 8;   ///< filter rows of the tile
-  int nr = 32;  ///< its pixels
+  int mr = 8;   ///< rows of the tile: filters, or pixels if filters run along the lanes
+  int nr = 32;  ///< its columns: the others
   ConvolutionBlocks blocks;
   int64_t chunk = 1;  ///< as runtime::LaunchSize has it
   int threads = 0;    ///< likewise

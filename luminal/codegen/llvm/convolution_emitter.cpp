@@ -1,7 +1,7 @@
 #include "luminal/codegen/llvm/convolution_emitter.h"
 
 #include "luminal/codegen/llvm/body_code.h"
-#include "luminal/codegen/llvm/gemm_tile.h"
+#include "luminal/codegen/llvm/convolution_tile.h"
 #include "luminal/codegen/llvm/product_emitter.h"
 
 namespace luminal::codegen {
@@ -10,75 +10,10 @@ namespace {
 using llvm::Value;
 using symbolic::Expr;
 
-/// Products of one tile that are written out without a loop.
-constexpr int64_t kMostProducts = 160;
+/// Of any target.
+constexpr int64_t kMostLanes = 16;
 
 int64_t ceil_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// The tile, over the steps of windows.
-class WindowTile : public GemmTile {
- public:
-  WindowTile(VectorBuilder& builder, const ConvolutionCode& code, int rows, int vectors, bool whole)
-      : GemmTile(builder, code.spec, rows, vectors, whole), code_(code) {}
-
- protected:
-  Carried run_over_k(const Carried& initial) override {
-    return over(0, initial, argument(kTileA), argument(kTileB));
-  }
-
- private:
-  int64_t steps_from(size_t axis) const {
-    int64_t steps = 1;
-    for (size_t k = axis; k < code_.plan.steps.size(); ++k)
-      steps *= static_cast<int64_t>(code_.plan.steps[k].image.size());
-    return steps;
-  }
-  int64_t bytes() const { return layout_.unit_bytes(); }
-
-  /// All steps of axis number `axis` and those inside of it.
-  Carried over(size_t axis, const Carried& sums, Value* a, Value* b) {
-    if (axis == code_.plan.steps.size()) return multiply(sums, a, b, false);
-    const std::vector<int64_t>& image = code_.plan.steps[axis].image;
-    const int64_t filter = code_.filter.steps[axis];
-    const auto count = static_cast<int64_t>(image.size());
-    if (count == 1 || steps_from(axis) * int64_t{rows_} * vectors_ <= kMostProducts) {
-      Carried now = sums;
-      for (int64_t k = 0; k < count; ++k)
-        now = over(axis + 1, now, builder_.offset(a, k * filter * bytes()),
-                   builder_.offset(b, image[static_cast<size_t>(k)] * bytes()));
-      return now;
-    }
-    Value* places = are_even(image) ? nullptr : table(image);
-    return builder_.loop(
-        builder_.index(0), builder_.index(count), builder_.index(1), sums,
-        [&](Value* k, llvm::ArrayRef<Value*> now) {
-          Value* at =
-              places == nullptr
-                  ? ir_.CreateMul(k, builder_.index((image[1] - image[0]) * bytes()))
-                  : builder_.load(builder_.i64(), builder_.offset(places, ir_.CreateShl(k, 3)));
-          Value* from = ir_.CreateMul(k, builder_.index(filter * bytes()));
-          return over(axis + 1, Carried(now.begin(), now.end()), builder_.offset(a, from),
-                      builder_.offset(b, at));
-        });
-  }
-
-  static bool are_even(const std::vector<int64_t>& places) {
-    for (size_t k = 1; k < places.size(); ++k)
-      if (places[k] != places[1] * static_cast<int64_t>(k)) return false;
-    return true;
-  }
-
-  /// Byte offsets as constant data.
-  Value* table(const std::vector<int64_t>& places) {
-    std::vector<uint64_t> offsets;
-    for (const int64_t place : places) offsets.push_back(static_cast<uint64_t>(place * bytes()));
-    llvm::Constant* data = llvm::ConstantDataArray::get(ir_.getContext(), offsets);
-    return new llvm::GlobalVariable(builder_.module(), data->getType(), true,
-                                    llvm::GlobalValue::PrivateLinkage, data, "steps");
-  }
-
-  const ConvolutionCode& code_;
-};
 
 class ConvolutionEmitter {
  public:
@@ -108,11 +43,11 @@ class ConvolutionEmitter {
   void emit_tiles() {
     const int mr = code_.spec.mr;
     const int vectors = layout_.vectors();
-    tiles_.full = WindowTile(builder_, code_, mr, vectors, true).emit();
+    tiles_.full = WindowTile(builder_, code_, mr, vectors).emit();
     if (code_.spec.column_tail > 0)
-      tiles_.few_columns = WindowTile(builder_, code_, mr, code_.spec.column_tail, true).emit();
+      tiles_.few_columns = WindowTile(builder_, code_, mr, code_.spec.column_tail).emit();
     if (code_.spec.row_tail > 0)
-      tiles_.few_rows = WindowTile(builder_, code_, code_.spec.row_tail, vectors, true).emit();
+      tiles_.few_rows = WindowTile(builder_, code_, code_.spec.row_tail, vectors).emit();
   }
 
   Value* minimum(Value* a, Value* b) {
@@ -148,27 +83,31 @@ class ConvolutionEmitter {
     rows_ = minimum(ir_.CreateSub(builder_.index(plan_.height), y_), builder_.index(blocks.rows));
     columns_ =
         minimum(ir_.CreateSub(builder_.index(plan_.width), x_), builder_.index(blocks.columns));
-    Value* before = ir_.CreateMul(ir_.CreateSub(rows_, builder_.index(1)), pitch());
+    Value* before = scaled(ir_.CreateSub(rows_, builder_.index(1)), code_.sums_pitch());
     pixels_ = ir_.CreateAdd(before, columns_);
-    Value* first = ir_.CreateAdd(ir_.CreateMul(y_, pitch()), x_);
+    Value* first = ir_.CreateAdd(scaled(y_, plan_.row_step), scaled(x_, plan_.pixel_step));
     first = ir_.CreateAdd(body_.index(plan_.image_position), first);
-    image_ = builder_.offset(body_.buffer(plan_.image),
-                             ir_.CreateMul(first, builder_.index(layout_.unit_bytes())));
+    image_ = builder_.offset(body_.buffer(plan_.image), scaled(first, layout_.unit_bytes()));
     Value* filter_first = body_.index(code_.filter.position);
     filter_ = builder_.offset(body_.buffer(code_.filter.tensor),
                               ir_.CreateMul(filter_first, builder_.index(layout_.unit_bytes())));
-    const int64_t step = blocks.tiles * code_.spec.mr;
+    const int64_t step = blocks.tiles * code_.tile_filters();
     Value* begin = ir_.CreateMul(filter, builder_.index(step));
     Value* end = minimum(ir_.CreateAdd(begin, builder_.index(step)), builder_.index(all_rows()));
-    builder_.loop(begin, end, builder_.index(code_.spec.mr), [&](Value* row) {
+    builder_.loop(begin, end, builder_.index(code_.tile_filters()), [&](Value* row) {
       const BodyCode::Scope scope(body_);
-      Value* rows = minimum(ir_.CreateSub(end, row), builder_.index(code_.spec.mr));
-      multiply(row, rows);
+      Value* rows = minimum(ir_.CreateSub(end, row), builder_.index(code_.tile_filters()));
+      if (blocks.along == ConvolutionLanes::kPixels) {
+        multiply(row, rows);
+      } else {
+        multiply_by_pixel(row);
+        turn_sums();
+      }
       finish(row, rows);
     });
   }
 
-  Value* pitch() { return builder_.index(plan_.pitch); }
+  Value* scaled(Value* number, int64_t by) { return ir_.CreateMul(number, builder_.index(by)); }
   int64_t all_rows() const { return *plan_.base.m.extent.constant_value(); }
 
   /// The sums of some filter rows for all pixels of the item.
@@ -191,6 +130,52 @@ class ConvolutionEmitter {
     });
   }
 
+  /// The same with filters along the lanes: sums lie pixel by pixel, after those that are finished.
+  void multiply_by_pixel(Value* row) {
+    const int64_t unit = layout_.unit_bytes();
+    const int64_t sums_row = int64_t{code_.spec.nr} * layout_.sum_bytes();
+    by_pixel_ = builder_.offset(entry_.scratch, code_.sums_row_bytes() * code_.tile_filters());
+    Value* filter = builder_.offset(filter_, scaled(row, code_.filter.row * unit));
+    builder_.loop(builder_.index(0), rows_, builder_.index(1), [&](Value* y) {
+      Value* line = builder_.offset(image_, scaled(y, plan_.row_step * unit));
+      builder_.loop(builder_.index(0), columns_, builder_.index(code_.spec.mr), [&](Value* x) {
+        Value* pixel = ir_.CreateAdd(scaled(y, code_.sums_pitch()), x);
+        Value* arguments[kTileCommon];
+        std::fill(std::begin(arguments), std::end(arguments), builder_.index(0));
+        arguments[kTileA] = builder_.offset(line, scaled(x, plan_.pixel_step * unit));
+        arguments[kTileB] = filter;
+        arguments[kTileOut] = builder_.offset(by_pixel_, scaled(pixel, sums_row));
+        arguments[kTileOutRow] = builder_.index(sums_row);
+        arguments[kTileRows] = builder_.index(code_.spec.mr);
+        arguments[kTileFirst] = builder_.index(1);
+        call_tile(builder_, code_.spec, tiles_, arguments, builder_.index(code_.spec.nr),
+                  ir_.CreateSub(columns_, x));
+      });
+    });
+  }
+
+  /// Turns sums that lie pixel by pixel into rows of pixels, one per filter.
+  void turn_sums() {
+    const int lanes = layout_.lanes();
+    const int64_t bytes = layout_.sum_bytes();
+    builder_.loop(builder_.index(0), pixels_, builder_.index(lanes), [&](Value* pixel) {
+      Value* from = builder_.offset(by_pixel_, scaled(pixel, code_.spec.nr * bytes));
+      Value* to = builder_.offset(entry_.scratch, scaled(pixel, bytes));
+      for (int64_t first = 0; first < code_.spec.nr; first += lanes) {
+        llvm::SmallVector<Value*, 16> square;
+        for (int64_t i = 0; i < lanes; ++i)
+          square.push_back(body_.elements().load(
+              code_.spec.accumulator, builder_.offset(from, (i * code_.spec.nr + first) * bytes),
+              builder_.index(0), lanes));
+        builder_.transpose(square);
+        for (int64_t i = 0; i < lanes; ++i)
+          builder_.store(square[static_cast<size_t>(i)],
+                         builder_.offset(to, (first + i) * code_.sums_row_bytes()),
+                         {.align = static_cast<int>(bytes)});
+      }
+    });
+  }
+
   /// What is done to the sums, and storing.
   void finish(Value* row, Value* rows) {
     const int lanes = layout_.lanes();
@@ -206,7 +191,7 @@ class ConvolutionEmitter {
           builder_.offset(entry_.scratch, ir_.CreateMul(r, builder_.index(code_.sums_row_bytes())));
       each(rows_, [&](Value* y) {
         body_.set_axis(plan_.y.position, ir_.CreateAdd(y_, y));
-        Value* first = ir_.CreateMul(y, pitch());
+        Value* first = scaled(y, code_.sums_pitch());
         builder_.loop(builder_.index(0), columns_, builder_.index(lanes),
                       [&](Value* x) { finish_vector(sums, ir_.CreateAdd(first, x), x); });
       });
@@ -253,6 +238,7 @@ class ConvolutionEmitter {
   Value* pixels_ = nullptr;
   Value* image_ = nullptr;
   Value* filter_ = nullptr;
+  Value* by_pixel_ = nullptr;
 };
 
 }  // namespace
@@ -260,7 +246,15 @@ class ConvolutionEmitter {
 int64_t ConvolutionCode::row_blocks() const { return ceil_ratio(plan.height, blocks.rows); }
 int64_t ConvolutionCode::column_blocks() const { return ceil_ratio(plan.width, blocks.columns); }
 int64_t ConvolutionCode::filter_blocks() const {
-  return ceil_ratio(*plan.base.m.extent.constant_value(), blocks.tiles * spec.mr);
+  return ceil_ratio(*plan.base.m.extent.constant_value(), blocks.tiles * tile_filters());
+}
+
+int ConvolutionCode::tile_filters() const {
+  return blocks.along == ConvolutionLanes::kPixels ? spec.mr : spec.nr;
+}
+
+int64_t ConvolutionCode::sums_pitch() const {
+  return blocks.along == ConvolutionLanes::kPixels ? plan.pitch : blocks.columns;
 }
 
 Expr ConvolutionCode::items() const {
@@ -269,20 +263,31 @@ Expr ConvolutionCode::items() const {
   return result;
 }
 
-int64_t ConvolutionCode::pixels() const { return (blocks.rows - 1) * plan.pitch + blocks.columns; }
+int64_t ConvolutionCode::pixels() const {
+  return (blocks.rows - 1) * sums_pitch() + blocks.columns;
+}
 
 int64_t ConvolutionCode::sums_row_bytes() const {
   // Rows that begin at one place of a page would fight for one set of the cache.
   return (ceil_ratio(pixels(), spec.nr) * spec.nr + spec.nr) * (graph::bits(spec.accumulator) / 8);
 }
 
+int64_t ConvolutionCode::scratch_bytes() const {
+  const int64_t finished = sums_row_bytes() * tile_filters();
+  if (blocks.along == ConvolutionLanes::kPixels) return finished;
+  // Whole tiles are written, and whole squares read.
+  const int64_t by_pixel = pixels() + std::max<int64_t>(spec.mr, kMostLanes);
+  return finished + by_pixel * spec.nr * (graph::bits(spec.accumulator) / 8);
+}
+
 std::string to_string(const ConvolutionCode& code) {
   const ConvolutionBlocks& blocks = code.blocks;
   return fmt::format(
-      "conv {} in {} tile {}x{} tails {}x{} pitch {} blocks of {}x{} pixels, {} tiles{}",
+      "conv {} in {} tile {}x{} tails {}x{} pitch {} blocks of {}x{} pixels, {} tiles{}{}",
       code.spec.a, code.spec.accumulator, code.spec.mr, code.spec.nr, code.spec.row_tail,
       code.spec.column_tail, code.plan.pitch, blocks.rows, blocks.columns, blocks.tiles,
-      blocks.filter_outer ? ", by filter" : "");
+      blocks.filter_outer ? ", by filter" : "",
+      blocks.along == ConvolutionLanes::kFilters ? ", filters along" : "");
 }
 
 void emit_convolution(llvm::Module& module, const CpuTarget& target, const ConvolutionCode& code) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "luminal/codegen/llvm/convolution_choices.h"
+#include "luminal/codegen/llvm/convolution_cost.h"
 #include "luminal/codegen/llvm/convolution_emitter.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
@@ -28,6 +29,10 @@ constexpr int64_t kProductsOfItem = 150000;
 constexpr int64_t kLargeFilter = int64_t{512} << 10;
 constexpr int64_t kFewSteps = 16;
 constexpr int64_t kManyRows = 8;
+/// Filters along the lanes are chosen for costs below this part.
+constexpr double kClearlyLess = 0.97;
+/// Ids of the panels of a filter and of what is in them: above those of images.
+constexpr int64_t kFirstPanelAxis = 900;
 
 /// What sums of this dtype are added up in.
 DType accumulator_of(DType dtype) {
@@ -59,7 +64,7 @@ class ConvolutionBuilder {
     choose_tile();
     read_schedule();
     place_filter();
-    lay_out_image(arena_, code_->plan, code_->spec.accumulator, lanes());
+    lay_out_image(arena_, code_->plan, code_->spec.accumulator, code_->blocks.along, lanes());
     store_image();
     if (!options_.schedule) choose_blocks();
     add_launch();
@@ -74,9 +79,15 @@ class ConvolutionBuilder {
       result.push_back(std::move(*squares));
     code_->plan = std::move(*plan);
     choose_tile();
-    lay_out_image(arena_, code_->plan, code_->spec.accumulator, lanes());
-    choose_blocks();
-    result.push_back(convolution_space(choices(), sizes(), target_, options_));
+    const ConvolutionLanes chosen = code_->blocks.along;
+    const auto first = static_cast<int64_t>(result.size());
+    for (const ConvolutionLanes along : {ConvolutionLanes::kPixels, ConvolutionLanes::kFilters}) {
+      if (along == ConvolutionLanes::kFilters && filter_rows() < 2) continue;
+      set_lanes(along);
+      choose_blocks();
+      ScheduleSpace space = convolution_space(choices(), sizes(), target_, options_);
+      result.insert(along == chosen ? result.begin() + first : result.end(), std::move(space));
+    }
     return result;
   }
 
@@ -100,7 +111,7 @@ class ConvolutionBuilder {
   void read_schedule() {
     if (!options_.schedule) return;
     const ConvolutionChoices asked = read_convolution(*options_.schedule, sizes(), target_);
-    set_tile(choose_gemm(problem_, target_), asked.mr, asked.nr / lanes());
+    set_tile(choose_gemm(problem_, target_), asked.mr, asked.nr / lanes(), asked.blocks.along);
     code_->blocks = asked.blocks;
     chunk_ = asked.chunk;
     threads_ = asked.threads;
@@ -127,13 +138,56 @@ class ConvolutionBuilder {
     problem_.n_known = false;
     problem_.k = steps();
     problem_.b_readable = true;
-    const GemmSpec spec = choose_gemm(problem_, target_);
-    set_tile(spec, spec.mr, GemmLayout(spec, target_).vectors());
+    set_lanes(ConvolutionLanes::kPixels);
+    if (filter_rows() < 2 || options_.schedule) return;
+    const ConvolutionProblem sizes = cost_problem();
+    const bool is_less =
+        choose_filter_tile(sizes, target_).cost < kClearlyLess * cost_of_pixels(sizes);
+    set_lanes(
+        more_.along.value_or(is_less ? ConvolutionLanes::kFilters : ConvolutionLanes::kPixels));
   }
 
-  void set_tile(const GemmSpec& base, int mr, int vectors) {
+  /// Takes the best tile with pixels or with filters along the lanes.
+  void set_lanes(ConvolutionLanes along) {
+    code_->blocks.along = along;
+    const GemmSpec spec = choose_gemm(problem_, target_);
+    if (along == ConvolutionLanes::kPixels)
+      set_tile(spec, spec.mr, GemmLayout(spec, target_).vectors(), along);
+    else
+      set_tile(spec, filter_tile().pixels, filter_tile().vectors, along);
+  }
+
+  ConvolutionProblem cost_problem() {
+    ConvolutionProblem sizes;
+    sizes.filters = filter_rows();
+    sizes.height = plan().height;
+    sizes.width = plan().width;
+    sizes.steps = steps();
+    sizes.planes = typical_planes();
+    sizes.stride = plan().x.stride;
+    sizes.lanes = lanes();
+    sizes.threads = options_.threads;
+    sizes.pitch = pixel_pitch(arena_, plan(), sizes.lanes);
+    sizes.filter_constant = is_constant(arena_, product().a.value, options_);
+    return sizes;
+  }
+  FilterTile filter_tile() { return choose_filter_tile(cost_problem(), target_); }
+
+  int64_t typical_planes() {
+    int64_t planes = 1;
+    for (const Expr& axis : plan().outer)
+      planes *= std::max<int64_t>(1, typical_extent(axis.axis_extent(), options_));
+    return planes;
+  }
+
+  void set_tile(const GemmSpec& base, int mr, int vectors, ConvolutionLanes along) {
     GemmSpec& spec = code_->spec;
     spec = with_tile(base, problem_, target_, mr, vectors);
+    if (along == ConvolutionLanes::kFilters) {
+      spec.mr = mr;
+      spec.row_tail = static_cast<int>(plan().width % mr);
+      spec.column_tail = 0;
+    }
     spec.b_source = GemmB::kInPlace;
     spec.k_unroll = 1;
     spec.row_block = spec.kc = spec.ahead = 0;
@@ -149,7 +203,58 @@ class ConvolutionBuilder {
   void place_filter() {
     const ProductOperand& a = product().a;
     const bool flat = a.flat_outer || plan().base.m.axes.size() < 2;
+    if (code_->blocks.along == ConvolutionLanes::kFilters) {
+      store_panels(flat ? a.value : flat_copy(flat));
+      return;
+    }
     if (flat && a.dtype == code_->spec.accumulator && try_filter(a.value)) return;
+    LUMINAL_CHECK(try_filter(flat_copy(flat)), "a filter that was laid out cannot be read");
+  }
+
+  /// Stores the filter in panels: filters of a vector, or of a few, are neighbours at every step.
+  void store_panels(BodyId value) {
+    const int64_t rows = filter_rows();
+    const int64_t nr = code_->spec.nr;
+    const Expr panel = Expr::axis(kFirstPanelAxis, (rows + nr - 1) / nr);
+    const Expr lane = Expr::axis(kFirstPanelAxis + 1, nr);
+    const symbolic::Binding row{plan().base.m.flat, panel * nr + lane};
+    BodyId stored = in_sum_type(arena_.substitute(value, std::span(&row, 1)));
+    if (rows % nr != 0) {
+      const BodyId zero = arena_.constant(graph::Scalar::of(code_->spec.accumulator, 0.0));
+      stored = arena_.where({less(panel * nr + lane, rows)}, stored, zero);
+    }
+    std::vector<Expr> axes;
+    FilterPlace place;
+    for (const Expr& axis : plan().outer)
+      if (kernel::contains(arena_[value].free, axis)) axes.push_back(axis);
+    const size_t outer = axes.size();
+    axes.push_back(panel);
+    axes.insert(axes.end(), product().k.axes.begin(), product().k.axes.end());
+    axes.push_back(lane);
+    graph::Shape shape;
+    for (const Expr& axis : axes) shape.push_back(axis.is_axis() ? axis.axis_extent() : Expr(1));
+    place.tensor = private_tensor(arena_, {code_->spec.accumulator, shape});
+    int64_t apart = nr;
+    for (size_t k = product().k.axes.size(); k-- > 0;) {
+      place.steps.insert(place.steps.begin(), apart);
+      apart *= *product().k.axes[k].axis_extent().constant_value();
+    }
+    place.row = apart / nr;
+    Expr along = apart * ((rows + nr - 1) / nr);
+    for (size_t k = outer; k-- > 0;) {
+      place.position += axes[k] * along;
+      along = along * axes[k].axis_extent();
+    }
+    std::vector<Expr> loops;
+    std::copy_if(axes.begin(), axes.end(), std::back_inserter(loops),
+                 [](const Expr& axis) { return axis.is_axis(); });
+    list_.add_stored(loops, stored, place.tensor, axes);
+    code_->filter = std::move(place);
+  }
+
+  /// A copy of the filter over flat rows.
+  BodyId flat_copy(bool flat) {
+    const ProductOperand& a = product().a;
     std::vector<Expr> axes, read, written;
     graph::Shape shape;
     const auto add = [&](const Expr& axis) {
@@ -176,7 +281,7 @@ class ConvolutionBuilder {
     const NodeId tensor = private_tensor(arena_, {code_->spec.accumulator, shape});
     const BodyId copy = arena_.load(tensor, read);
     list_.add_stored(axes, in_sum_type(a.value), tensor, written);
-    LUMINAL_CHECK(try_filter(copy), "a filter that was laid out cannot be read");
+    return copy;
   }
 
   bool try_filter(BodyId value) {
@@ -206,9 +311,11 @@ class ConvolutionBuilder {
   }
 
   void store_image() {
-    // The last vectors of the last plane read on.
-    const int64_t slack =
-        64 + int64_t{code_->spec.nr} * GemmLayout(code_->spec, target_).unit_bytes();
+    // The last vectors of the last plane read on, and so do the last tiles.
+    const int64_t more = code_->blocks.along == ConvolutionLanes::kPixels
+                             ? code_->spec.nr
+                             : code_->spec.mr * plan().pixel_step;
+    const int64_t slack = 64 + more * GemmLayout(code_->spec, target_).unit_bytes();
     list_.add_stored(plan().image_axes, in_sum_type(plan().value), plan().image, plan().image_store,
                      slack);
   }
@@ -216,9 +323,12 @@ class ConvolutionBuilder {
   void choose_blocks() {
     ConvolutionBlocks& blocks = code_->blocks;
     const GemmSpec& spec = code_->spec;
-    int64_t planes = 1;
-    for (const Expr& axis : plan().outer)
-      planes *= std::max<int64_t>(1, typical_extent(axis.axis_extent(), options_));
+    const int64_t planes = typical_planes();
+    if (blocks.along == ConvolutionLanes::kFilters) {
+      blocks = choose_filter_blocks(cost_problem(), {spec.mr, spec.nr / lanes(), 0});
+      blocks.filter_outer = filter_is_large() && planes * code_->row_blocks() > 1;
+      return;
+    }
     const int64_t tiles = (filter_rows() + spec.mr - 1) / spec.mr;
     const int64_t wanted = 4 * int64_t{std::max(1, options_.threads)};
     blocks.columns = plan().width;
@@ -233,9 +343,11 @@ class ConvolutionBuilder {
     const int64_t items = planes * code_->row_blocks() * code_->column_blocks();
     blocks.tiles = std::clamp<int64_t>((kProductsOfItem + products - 1) / products, 1, tiles);
     while (blocks.tiles > 1 && items * code_->filter_blocks() < wanted) --blocks.tiles;
-    blocks.filter_outer =
-        filter_rows() * steps() * GemmLayout(spec, target_).unit_bytes() > kLargeFilter &&
-        items > 1;
+    blocks.filter_outer = filter_is_large() && items > 1;
+  }
+
+  bool filter_is_large() {
+    return filter_rows() * steps() * GemmLayout(code_->spec, target_).unit_bytes() > kLargeFilter;
   }
 
   void add_launch() {

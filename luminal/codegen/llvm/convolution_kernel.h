@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "luminal/codegen/llvm/convolution_plan.h"
 #include "luminal/codegen/llvm/cpu_kernel.h"
 
 namespace luminal::codegen {
@@ -17,6 +18,8 @@ inline constexpr std::string_view kWinogradFamily = "winograd";
 struct ConvolutionKernelOptions {
   bool always = false;   ///< from an image that is laid out, even where another way is better
   bool squares = false;  ///< by winograd_kernel.h wherever that is possible
+  /// What runs along the lanes, wherever that is possible. Nothing: what costs less.
+  std::optional<ConvolutionLanes> along = {};
 };
 
 /// The launches of a kernel, if it is a convolution and this way is good for it.

@@ -167,16 +167,21 @@ class Planner {
 /// Places the axes of an image from the innermost outwards.
 class Layout {
  public:
-  Layout(Arena& arena, ConvolutionPlan& plan, int lanes)
-      : arena_(arena), plan_(plan), lanes_(lanes) {}
+  Layout(Arena& arena, ConvolutionPlan& plan, ConvolutionLanes along, int lanes)
+      : arena_(arena), plan_(plan), apart_(along == ConvolutionLanes::kPixels), lanes_(lanes) {}
+
+  void choose_pitch() {
+    const int64_t least = plan_.x.size() - shared();
+    const int64_t whole = (least + lanes_ - 1) / lanes_ * lanes_;
+    plan_.pitch = plan_.height > 1 && vectors(whole) <= vectors(least) ? whole : least;
+  }
 
   void run(graph::DType dtype) {
-    choose_pitch();
-    add(plan_.x, std::min(plan_.pitch, plan_.x.size()), plan_.pitch);
-    // What lies past the end of a row is the beginning of the next one: the last row has one too.
-    const int64_t rows = plan_.y.size() + (plan_.pitch < plan_.x.size() ? 1 : 0);
-    add(plan_.y, rows, rows);
-    for (const ImageAxis& plane : plan_.planes) add(plane, plane.size(), plane.size());
+    if (apart_)
+      add_numbered_rows();
+    else
+      add_plain_rows(graph::bits(dtype) / 8);
+    for (const ImageAxis& plane : plan_.planes) add(plane, size_of(plane), size_of(plane));
     for (const Phase& phase : phases_) add_phase(phase);
     add_steps();
     add_outer();
@@ -194,6 +199,33 @@ class Layout {
     const ImageAxis* of;
     int64_t along;  ///< elements between neighbours of one phase
   };
+
+  /// Elements along an axis, per phase if phases are apart.
+  int64_t size_of(const ImageAxis& axis) const {
+    return apart_ || !axis.has_window() ? axis.size() : extent_of(axis.place);
+  }
+
+  void add_numbered_rows() {
+    choose_pitch();
+    add(plan_.x, std::min(plan_.pitch, plan_.x.size()), plan_.pitch);
+    // What lies past the end of a row is the beginning of the next one: the last row has one too.
+    const int64_t rows = plan_.y.size() + (plan_.pitch < plan_.x.size() ? 1 : 0);
+    add(plan_.y, rows, rows);
+    plan_.row_step = plan_.pitch;
+  }
+
+  void add_plain_rows(int64_t bytes) {
+    constexpr int64_t kConflict = 512;
+    plan_.pitch = size_of(plan_.x);
+    add(plan_.x, plan_.pitch, plan_.pitch);
+    const int64_t rows = size_of(plan_.y);
+    // The same rows of all channels are read together: they should not fight for few sets of the
+    // nearest cache.
+    const bool fight = rows * plan_.pitch * bytes % kConflict == 0;
+    add(plan_.y, rows, rows + (fight ? 1 : 0));
+    plan_.pixel_step = plan_.x.stride;
+    plan_.row_step = plan_.y.stride * plan_.pitch;
+  }
 
   int64_t vectors(int64_t pitch) const {
     return ((plan_.height - 1) * pitch + plan_.width + lanes_ - 1) / lanes_;
@@ -217,12 +249,6 @@ class Layout {
     return 0;
   }
 
-  void choose_pitch() {
-    const int64_t least = plan_.x.size() - shared();
-    const int64_t whole = (least + lanes_ - 1) / lanes_ * lanes_;
-    plan_.pitch = plan_.height > 1 && vectors(whole) <= vectors(least) ? whole : least;
-  }
-
   /// One more dim around those there are; `written` of its elements are.
   Expr add_dim(int64_t written, int64_t extent) {
     const Expr axis = Expr::axis(next_axis_++, written);
@@ -239,12 +265,14 @@ class Layout {
     if (axis.has_window()) {
       offsets_.push_back({axis.window, {}});
       phases_.push_back({axis.window, &axis, along});
-      if (axis.stride > 1) place = place * axis.stride + Expr::axis(phase_id(axis), axis.stride);
+      if (has_phases(axis)) place = place * axis.stride + Expr::axis(phase_id(axis), axis.stride);
     }
     if (axis.place.is_axis()) bindings_.push_back({axis.place, place});
-    if (is_plane(axis)) plan_.image_position += axis.position * along;
+    if (is_plane(axis))
+      plan_.image_position += axis.position * (apart_ ? along : along * axis.stride);
   }
 
+  bool has_phases(const ImageAxis& axis) const { return apart_ && axis.stride > 1; }
   bool is_plane(const ImageAxis& axis) const { return &axis != &plan_.x && &axis != &plan_.y; }
   static int64_t phase_id(const ImageAxis& axis) {
     return kFirstImageAxis + 200 + axis.place.axis_id() - kFirstImageAxis;
@@ -254,7 +282,7 @@ class Layout {
   void add_phase(const Phase& phase) {
     const ImageAxis& axis = *phase.of;
     const int64_t apart = elements_;
-    if (axis.stride > 1) {
+    if (has_phases(axis)) {
       const Expr number = Expr::axis(phase_id(axis), axis.stride);
       plan_.image_axes.push_back(number);
       plan_.image_store.push_back(number);
@@ -265,7 +293,8 @@ class Layout {
       if (steps.axis == phase.axis)
         for (int64_t k = 0; k < axis.steps(); ++k) {
           const int64_t at = axis.dilation * k;
-          steps.image.push_back(at % axis.stride * apart + at / axis.stride * phase.along);
+          steps.image.push_back(apart_ ? at % axis.stride * apart + at / axis.stride * phase.along
+                                       : at * phase.along);
         }
   }
 
@@ -305,6 +334,7 @@ class Layout {
 
   Arena& arena_;
   ConvolutionPlan& plan_;
+  bool apart_;  // the phases of a stride
   int lanes_;
   int64_t next_axis_ = kFirstImageAxis + 100;
   int64_t elements_ = 1;
@@ -325,8 +355,15 @@ std::optional<ConvolutionPlan> plan_convolution(Arena& arena, const kernel::Kern
   return Planner(arena, kernel, options).plan();
 }
 
-void lay_out_image(Arena& arena, ConvolutionPlan& plan, graph::DType dtype, int lanes) {
-  Layout(arena, plan, lanes).run(dtype);
+int64_t pixel_pitch(Arena& arena, const ConvolutionPlan& plan, int lanes) {
+  ConvolutionPlan copy = plan;
+  Layout(arena, copy, ConvolutionLanes::kPixels, lanes).choose_pitch();
+  return copy.pitch;
+}
+
+void lay_out_image(Arena& arena, ConvolutionPlan& plan, graph::DType dtype, ConvolutionLanes along,
+                   int lanes) {
+  Layout(arena, plan, along, lanes).run(dtype);
 }
 
 }  // namespace luminal::codegen

@@ -33,8 +33,12 @@ struct WindowSteps {
   std::vector<int64_t> image;
 };
 
-/// See above. Pixels of one plane of the result are numbered y * pitch + x; numbers with x past the
-/// width are computed too, from whatever lies there, and never stored.
+/// What runs along the lanes of a tile: pixels, or rows of the filter with pixels broadcast.
+enum class ConvolutionLanes { kPixels, kFilters };
+
+/// See above. With pixels along the lanes, those of one plane of the result are numbered
+/// y * pitch + x; numbers with x past the width are computed too, from whatever lies there, and
+/// never stored.
 struct ConvolutionPlan {
   ContractionPlan base;               ///< of one product; columns and k by their single axes
   std::vector<symbolic::Expr> outer;  ///< output axes other than rows, y and x
@@ -46,6 +50,8 @@ struct ConvolutionPlan {
 
   // Set by lay_out_image.
   int64_t pitch = 1;
+  int64_t row_step = 1;            ///< elements of the image between rows of pixels
+  int64_t pixel_step = 1;          ///< and between pixels
   std::vector<WindowSteps> steps;  ///< outermost first
   kernel::NodeId image;            ///< a tensor of the code's own
   std::vector<symbolic::Expr> image_axes;
@@ -57,7 +63,12 @@ struct ConvolutionPlan {
 std::optional<ConvolutionPlan> plan_convolution(kernel::Arena& arena, const kernel::Kernel& kernel,
                                                 const CpuKernelOptions& options);
 
-/// Lays out the image in elements of a dtype, for vectors of so many pixels.
-void lay_out_image(kernel::Arena& arena, ConvolutionPlan& plan, graph::DType dtype, int lanes);
+/// Elements between rows of pixels that are numbered through, for vectors of so many.
+int64_t pixel_pitch(kernel::Arena& arena, const ConvolutionPlan& plan, int lanes);
+
+/// Lays out the image in elements of a dtype, for vectors of so many pixels. Where filters run
+/// along the lanes, neighbouring pixels need not be neighbours in memory: only padding is added.
+void lay_out_image(kernel::Arena& arena, ConvolutionPlan& plan, graph::DType dtype,
+                   ConvolutionLanes along, int lanes);
 
 }  // namespace luminal::codegen

@@ -26,7 +26,7 @@ llvm::Function* GemmTile::emit() {
   for (int r = 0; r < rows_; ++r) {
     Value* row = builder_.index(r);
     if (!whole_) row = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, last_row);
-    row_offsets_.push_back(ir_.CreateMul(row, argument(kTileARow)));
+    row_offsets_.push_back(ir_.CreateMul(row, a_row_bytes()));
   }
   const Carried sums = run_over_k(initial_sums());
   const Access access{.align = streaming_ ? layout_.lanes() * layout_.sum_bytes() : 0,

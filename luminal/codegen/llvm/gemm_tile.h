@@ -54,6 +54,8 @@ class GemmTile {
   /// All of k: from the sums at the beginning to those at the end.
   virtual Carried run_over_k(const Carried& initial);
   llvm::Type* sum_vector();
+  /// Bytes between rows of A.
+  virtual llvm::Value* a_row_bytes() { return argument(kTileARow); }
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;

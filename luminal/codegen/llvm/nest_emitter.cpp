@@ -80,6 +80,11 @@ void NestEmitter::emit_items() {
     Value* rest = item;
     std::vector<Range> ranges(loop.axes.size());
     for (size_t k = loop.axes.size(); k-- > 0;) {
+      // What is not cut needs no arithmetic.
+      if (ceil_div(loop.axes[k].axis_extent(), plan_.blocks()[k]).is_constant(1)) {
+        ranges[k] = {builder_.index(0), extents[k]};
+        continue;
+      }
       // The outermost needs no remainder.
       Value* number = k == 0 ? rest : ir_.CreateSRem(rest, counts[k]);
       if (k > 0) rest = ir_.CreateSDiv(rest, counts[k]);

@@ -53,6 +53,7 @@ class NestEmitter final : private BodyValues {
 
   // nest_lanes.cpp: loops over lanes
   void emit_lanes(const kernel::Statement& loop, const Range& range);
+  bool is_written_out(const kernel::Statement& loop, const Range& range) const;
   Carried whole_turns(const Range& range, int64_t step, const Carried& initial,
                       llvm::ArrayRef<size_t> in_blocks,
                       llvm::function_ref<Carried(llvm::Value*, llvm::ArrayRef<llvm::Value*>)> turn);

@@ -70,6 +70,16 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
     }
     return next;
   };
+  if (aligned == nullptr && is_written_out(loop, range)) {
+    for (int64_t first = 0; first < *axis.axis_extent().constant_value(); first += lanes) {
+      const int64_t left = *axis.axis_extent().constant_value() - first;
+      Value* mask = left < lanes ? builder_.lanes_below(builder_.index(left), lanes) : nullptr;
+      turn(builder_.index(first), {}, 1, mask);
+    }
+    aligned_roots_.clear();
+    lane_axis_.reset();
+    return;
+  }
   const auto step = static_cast<int64_t>(copies) * lanes;
   const auto extent = axis.axis_extent().constant_value();
   const Range main{aligned != nullptr ? aligned : range.begin, range.end};
@@ -96,6 +106,31 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
     total = ops_.horizontal(accumulator.op, accumulator.dtype, total);
     sums_[carried[i]].value = ops_.combine(accumulator.op, accumulator.dtype, before[i], total);
   }
+}
+
+/// Whether all vectors of a loop are written one after the other: where values depend on tests of
+/// their position (padding, halves that are joined), most of these are then known.
+bool NestEmitter::is_written_out(const Statement& loop, const Range& range) const {
+  constexpr int64_t kMostVectors = 8;
+  const Expr axis = loop.axes.back();
+  const auto extent = axis.axis_extent().constant_value();
+  const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(range.begin);
+  const auto* end = llvm::dyn_cast<llvm::ConstantInt>(range.end);
+  if (loop.role == LoopRole::kReduction || !extent || *extent > kMostVectors * plan_.lanes() ||
+      begin == nullptr || end == nullptr || !begin->isZero() || end->getSExtValue() != *extent ||
+      has_inner_loops(loop))
+    return false;
+  std::vector<kernel::BodyId> stored;
+  for (const Statement& statement : loop.body)
+    if (statement.kind == StatementKind::kStore)
+      stored.push_back(nest_.kernel.roots[statement.root].value);
+  const std::vector<kernel::BodyId> reached = arena_.reachable(stored);
+  return std::any_of(reached.begin(), reached.end(), [&](kernel::BodyId id) {
+    const kernel::BodyNode& node = arena_[id];
+    return node.kind == kernel::BodyKind::kWhere &&
+           std::any_of(node.exprs.begin(), node.exprs.end(),
+                       [&](const Expr& test) { return test.depends_on(axis); });
+  });
 }
 
 /// The turns with whole vectors. In blocks, carried values (of the accumulators `in_blocks`) start

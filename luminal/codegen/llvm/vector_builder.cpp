@@ -167,9 +167,20 @@ llvm::Align VectorBuilder::alignment(llvm::Type* type, const Access& access) con
   return module_.getDataLayout().getABITypeAlign(type->getScalarType());
 }
 
+namespace {
+
+/// Whether a mask is known to have all lanes.
+bool is_all(const Value* mask) {
+  const auto* known = llvm::dyn_cast<llvm::Constant>(mask);
+  return known != nullptr && known->isAllOnesValue();
+}
+
+}  // namespace
+
 Value* VectorBuilder::load(llvm::Type* type, Value* pointer, const Access& access) {
   const llvm::Align align = alignment(type, access);
-  if (access.mask == nullptr) return ir_.CreateAlignedLoad(type, pointer, align);
+  if (access.mask == nullptr || is_all(access.mask))
+    return ir_.CreateAlignedLoad(type, pointer, align);
   Value* other = access.other != nullptr ? access.other : llvm::Constant::getNullValue(type);
   if (type->isVectorTy()) return ir_.CreateMaskedLoad(type, pointer, align, access.mask, other);
   return if_else(
@@ -225,6 +236,11 @@ Value* VectorBuilder::iota(llvm::Type* element, int lanes) {
 }
 
 Value* VectorBuilder::lanes_below(Value* count, int lanes) {
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count)) {
+    Value* bound =
+        integer(vector(i32(), lanes), std::clamp<int64_t>(known->getSExtValue(), 0, lanes));
+    return ir_.CreateICmpSLT(iota(i32(), lanes), bound);
+  }
   // 32-bit lanes make one compare; the count is brought into their range first.
   Value* bounded = ir_.CreateBinaryIntrinsic(
       llvm::Intrinsic::smin, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, index(0)),

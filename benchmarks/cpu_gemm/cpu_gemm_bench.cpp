@@ -144,6 +144,7 @@ std::vector<Case> matrix_cases() {
                         {1, 512, 512, 512, true, true},      {1, 1024, 1024, 1024, false, false},
                         {1, 2048, 2048, 2048, false, false}, {1, 2048, 2048, 2048, true, true},
                         {1, 1000, 1003, 997, false, false},  {24, 512, 512, 64, false, true},
+                        {24, 512, 512, 64, false, false},    {7, 509, 503, 61, false, false},
                         {1, 16, 512, 512, true, true},       {1, 4, 4096, 4096, true, true},
                         {1, 3, 4096, 4096, false, true},     {1, 4, 4096, 4096, false, true},
                         {1, 6, 4096, 4096, false, true},     {1, 8, 4096, 4096, false, true},

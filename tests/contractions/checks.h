@@ -20,12 +20,14 @@ struct Way {
   bool must_match = true;                      ///< a kernel that is no contraction fails the test
   bool windows = false;                        ///< as a convolution
   bool squares = false;                        ///< as one of 3x3 windows by fewer products
+  bool depthwise = false;                      ///< as one of single filters, read in place
   bool by_cost = false;                        ///< the convolution chooses for itself
   std::optional<ConvolutionLanes> along = {};  ///< of a convolution; nothing: by cost
   int threads = 2;
   int64_t streaming_bytes = CpuKernelOptions{}.streaming_bytes;
   bool* streamed = nullptr;     ///< set if few rows were streamed
   int* with_squares = nullptr;  ///< counts the kernels with fewer products
+  int* in_place = nullptr;      ///< counts those of single filters over images as they lie
   ContractionKernelOptions more = {.always = true};
 };
 
@@ -48,9 +50,11 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     options.streaming_bytes = way.streaming_bytes;
     if (way.constants) options.constants = inputs_of(sample.graph);
     std::optional<CpuKernel> code =
-        way.windows ? convolution_kernel(
-                          arena, kernel, way.target, options,
-                          {.always = !way.by_cost, .squares = way.squares, .along = way.along})
+        way.windows ? convolution_kernel(arena, kernel, way.target, options,
+                                         {.always = !way.by_cost,
+                                          .squares = way.squares,
+                                          .depthwise = way.depthwise,
+                                          .along = way.along})
                     : contraction_kernel(arena, kernel, way.target, options, way.more);
     if (way.must_match) {
       ASSERT_TRUE(code.has_value()) << to_string(arena, kernel);
@@ -59,6 +63,8 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     if (way.streamed != nullptr) *way.streamed |= code->schedule.family() == kGemvFamily;
     if (way.with_squares != nullptr)
       *way.with_squares += code->schedule.family() == kWinogradFamily ? 1 : 0;
+    if (way.in_place != nullptr)
+      *way.in_place += code->schedule.family() == kDepthwiseFamily ? 1 : 0;
     SCOPED_TRACE(way.target.name + ": " + code->schedule.to_string());
     LoadedCpuKernel loaded(*code, way.target, dims, 1);
     kernel::Tensors results = kernel::empty_results(arena, kernel, dims);

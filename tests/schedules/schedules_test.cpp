@@ -172,6 +172,11 @@ TEST(Schedules, ConvolutionsInEveryWay) {
                                    g.input("b", {20}), {.padding = {Padding{1, 1}}}))}),
             {1e-4, 1e-4});
   EXPECT_EQ(check_ways(each, 6), (Families{"convolution", "gemm", "nest", "winograd"}));
+  Graph h;
+  Case single(sample_of({conv2d(h.input("x", {2, 5, 17, 20}), h.input("w", {5, 1, 3, 3}), {},
+                                {.padding = {Padding{1, 1}}, .groups = 5})}),
+              {1e-4, 1e-4});
+  EXPECT_TRUE(check_ways(single, 6).contains("depthwise"));
 }
 
 TEST(Schedules, LoopsInEveryWay) {

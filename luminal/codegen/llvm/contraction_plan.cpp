@@ -358,6 +358,12 @@ int64_t typical_extent(const Expr& expr, const CpuKernelOptions& options) {
   return static_cast<int64_t>(kernel::typical_value(expr, sizes));
 }
 
+graph::DType accumulator_of(graph::DType dtype) {
+  using graph::DType;
+  if (graph::is_float(dtype)) return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  return graph::bits(dtype) > 32 ? DType::kI64 : DType::kI32;
+}
+
 NodeId private_tensor(Arena& arena, const graph::TensorType& type) {
   // The arena grows with every load of such a tensor, so a free number is near.
   NodeId id{kFirstPrivateTensor + 0x1000 + static_cast<uint32_t>(arena.size())};

@@ -72,6 +72,9 @@ std::optional<ProductOperand::Place> place_of(const kernel::Arena& arena, kernel
 /// The number that an extent is taken to be.
 int64_t typical_extent(const symbolic::Expr& expr, const CpuKernelOptions& options);
 
+/// What sums of a dtype are added up in.
+graph::DType accumulator_of(graph::DType dtype);
+
 /// A tensor that nobody else knows, for what is kept between launches of one kernel.
 kernel::NodeId private_tensor(kernel::Arena& arena, const graph::TensorType& type);
 

@@ -16,12 +16,6 @@ using kernel::BodyKind;
 using kernel::BodyNode;
 using symbolic::Expr;
 
-/// What sums of this dtype are added up in.
-DType accumulator_of(DType dtype) {
-  if (graph::is_float(dtype)) return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  return graph::bits(dtype) > 32 ? DType::kI64 : DType::kI32;
-}
-
 class Scheduler {
  public:
   Scheduler(const Arena& arena, const ContractionPlan& plan, const CpuTarget& target,

@@ -6,6 +6,7 @@
 #include "luminal/codegen/llvm/convolution_choices.h"
 #include "luminal/codegen/llvm/convolution_cost.h"
 #include "luminal/codegen/llvm/convolution_emitter.h"
+#include "luminal/codegen/llvm/depthwise_kernel.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/codegen/llvm/winograd_kernel.h"
@@ -34,12 +35,6 @@ constexpr double kClearlyLess = 0.97;
 /// Ids of the panels of a filter and of what is in them: above those of images.
 constexpr int64_t kFirstPanelAxis = 900;
 
-/// What sums of this dtype are added up in.
-DType accumulator_of(DType dtype) {
-  if (graph::is_float(dtype)) return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  return graph::bits(dtype) > 32 ? DType::kI64 : DType::kI32;
-}
-
 class ConvolutionBuilder {
  public:
   ConvolutionBuilder(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
@@ -58,6 +53,8 @@ class ConvolutionBuilder {
     if (more_.squares || !more_.always)
       if (auto squares = winograd_kernel(arena_, kernel_, *plan, target_, options_, more_.squares))
         return squares;
+    if (more_.depthwise || !more_.always)
+      if (auto direct = depthwise_kernel(arena_, kernel_, *plan, target_, options_)) return direct;
     if (options_.schedule && options_.schedule->family() != kConvolutionFamily) return std::nullopt;
     code_->plan = std::move(*plan);
     if (!more_.always && !is_worth_it()) return std::nullopt;
@@ -77,6 +74,8 @@ class ConvolutionBuilder {
     std::vector<ScheduleSpace> result;
     if (auto squares = winograd_space(arena_, kernel_, *plan, target_, options_))
       result.push_back(std::move(*squares));
+    if (auto direct = depthwise_space(arena_, kernel_, *plan, target_, options_))
+      result.push_back(std::move(*direct));
     code_->plan = std::move(*plan);
     choose_tile();
     const ConvolutionLanes chosen = code_->blocks.along;
@@ -327,6 +326,7 @@ class ConvolutionBuilder {
     if (blocks.along == ConvolutionLanes::kFilters) {
       blocks = choose_filter_blocks(cost_problem(), {spec.mr, spec.nr / lanes(), 0});
       blocks.filter_outer = filter_is_large() && planes * code_->row_blocks() > 1;
+      if (planes == 1) keep_panels_near();
       return;
     }
     const int64_t tiles = (filter_rows() + spec.mr - 1) / spec.mr;
@@ -344,6 +344,16 @@ class ConvolutionBuilder {
     blocks.tiles = std::clamp<int64_t>((kProductsOfItem + products - 1) / products, 1, tiles);
     while (blocks.tiles > 1 && items * code_->filter_blocks() < wanted) --blocks.tiles;
     blocks.filter_outer = filter_is_large() && items > 1;
+  }
+
+  /// Where panels can be dealt out evenly, each thread has its own, which it may have laid out too.
+  /// What is over soon is better dealt out once.
+  void keep_panels_near() {
+    constexpr double kSoon = 1 << 20;
+    const int64_t threads = std::max(1, options_.threads);
+    if (threads == 1 || code_->filter_blocks() % threads != 0) return;
+    code_->blocks.filter_outer = true;
+    if (filter_tile().cost / static_cast<double>(threads) < kSoon) chunk_ = 0;
   }
 
   bool filter_is_large() {

@@ -10,14 +10,17 @@
 
 namespace luminal::codegen {
 
-/// The names of these families of schedules: an image that is laid out, and squares of pixels.
+/// The names of these families of schedules: an image that is laid out, squares of pixels, and
+/// single filters over an image as it lies.
 inline constexpr std::string_view kConvolutionFamily = "convolution";
 inline constexpr std::string_view kWinogradFamily = "winograd";
+inline constexpr std::string_view kDepthwiseFamily = "depthwise";
 
 /// For tests.
 struct ConvolutionKernelOptions {
-  bool always = false;   ///< from an image that is laid out, even where another way is better
-  bool squares = false;  ///< by winograd_kernel.h wherever that is possible
+  bool always = false;     ///< from an image that is laid out, even where another way is better
+  bool squares = false;    ///< by winograd_kernel.h wherever that is possible
+  bool depthwise = false;  ///< by depthwise_kernel.h wherever that is possible
   /// What runs along the lanes, wherever that is possible. Nothing: what costs less.
   std::optional<ConvolutionLanes> along = {};
 };

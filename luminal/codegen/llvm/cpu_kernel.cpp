@@ -21,13 +21,16 @@ std::optional<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& k
     return convolution_kernel(arena, kernel, target, options, {.always = true});
   if (family == kWinogradFamily)
     return convolution_kernel(arena, kernel, target, options, {.always = true, .squares = true});
+  if (family == kDepthwiseFamily)
+    return convolution_kernel(arena, kernel, target, options, {.always = true, .depthwise = true});
   if (family == kGemmFamily || family == kGemmBlocksFamily || family == kGemvFamily)
     return contraction_kernel(arena, kernel, target, options, {.always = true});
   if (family == kScanFamily) return scan_kernel(arena, kernel, target, options);
   if (family == kNestFamily) return nest_launches(arena, kernel, target, options);
   throw schedule_error(
-      *options.schedule, "there is no family '{}'; there are {}, {}, {}, {}, {}, {}, {}, {} and {}",
-      family, kAttentionFamily, kAttentionRunsFamily, kConvolutionFamily, kWinogradFamily,
+      *options.schedule,
+      "there is no family '{}'; there are {}, {}, {}, {}, {}, {}, {}, {}, {} and {}", family,
+      kAttentionFamily, kAttentionRunsFamily, kConvolutionFamily, kWinogradFamily, kDepthwiseFamily,
       kGemmFamily, kGemmBlocksFamily, kGemvFamily, kScanFamily, kNestFamily);
 }
 

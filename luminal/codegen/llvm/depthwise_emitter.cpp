@@ -1,0 +1,163 @@
+#include "luminal/codegen/llvm/depthwise_emitter.h"
+
+#include <map>
+
+#include "luminal/codegen/llvm/body_code.h"
+#include "luminal/codegen/llvm/product_emitter.h"
+
+namespace luminal::codegen {
+namespace {
+
+using llvm::Value;
+using symbolic::Expr;
+
+class DepthwiseEmitter {
+ public:
+  DepthwiseEmitter(llvm::Module& module, const CpuTarget& target, const DepthwiseCode& code)
+      : builder_(module, target),
+        ir_(builder_.ir()),
+        code_(code),
+        plan_(code.plan),
+        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {
+    // Lines of the image, and the rows of pixels and steps of the window that use them.
+    for (int64_t row = 0; row < code.together; ++row)
+      for (int64_t step = 0; step < plan_.y.steps(); ++step)
+        users_[row * plan_.y.stride + step * plan_.y.dilation].push_back({row, step});
+  }
+
+  void emit() {
+    const EntryArguments entry = builder_.begin_entry("conv");
+    for (size_t i = 0; i < code_.tensors.size(); ++i)
+      body_.set_buffer(code_.tensors[i], builder_.buffer(entry, static_cast<int>(i)));
+    for (size_t i = 0; i < code_.dims.size(); ++i)
+      body_.set_dim(code_.dims[i], builder_.scalar(entry, static_cast<int>(i)));
+    builder_.loop(entry.begin, entry.end, builder_.index(1), [&](Value* item) {
+      const BodyCode::Scope scope(body_);
+      emit_item(item);
+    });
+    ir_.CreateRetVoid();
+  }
+
+ private:
+  /// A row of pixels of those that are worked on together, and a step of the window along y.
+  struct User {
+    int64_t row;
+    int64_t step;
+  };
+
+  Value* scaled(Value* number, int64_t by) { return ir_.CreateMul(number, builder_.index(by)); }
+  Value* minimum(Value* a, Value* b) {
+    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  }
+  void set_axis(const Expr& axis, Value* position) {
+    if (axis.is_axis()) body_.set_axis(axis, position);
+  }
+
+  void emit_item(Value* item) {
+    Value* blocks = builder_.index(code_.row_blocks());
+    body_.set_axes(plan_.outer, ir_.CreateUDiv(item, blocks));
+    Value* begin = scaled(ir_.CreateURem(item, blocks), code_.rows);
+    end_ = minimum(ir_.CreateAdd(begin, builder_.index(code_.rows)), builder_.index(plan_.height));
+    load_filter();
+    builder_.loop(begin, end_, builder_.index(code_.together), [&](Value* y) {
+      for (int64_t v = 0; v < code_.vectors(); ++v) {
+        const BodyCode::Scope scope(body_);
+        emit_vectors(y, v * code_.lanes);
+      }
+    });
+  }
+
+  void load_filter() {
+    filter_.clear();
+    for (int64_t r = 0; r < plan_.y.steps(); ++r)
+      for (int64_t s = 0; s < plan_.x.steps(); ++s) {
+        const BodyCode::Scope scope(body_);
+        set_axis(plan_.y.window, builder_.index(r));
+        set_axis(plan_.x.window, builder_.index(s));
+        filter_.push_back(builder_.splat(body_.value(code_.filter), code_.lanes));
+      }
+  }
+
+  /// The pixels from column `x` on of all rows that are worked on together.
+  void emit_vectors(Value* y, int64_t x) {
+    const int lanes = code_.lanes;
+    const int64_t left = plan_.width - x;
+    Value* mask = left < lanes ? builder_.lanes_below(builder_.index(left), lanes) : nullptr;
+    Value* zero = llvm::Constant::getNullValue(filter_[0]->getType());
+    Carried sums(static_cast<size_t>(code_.together), zero);
+    const int64_t lines =
+        plan_.y.place.is_axis() ? *plan_.y.place.axis_extent().constant_value() : 1;
+    for (const auto& [line, users] : users_) {
+      const BodyCode::Scope scope(body_);
+      // Rows below the last one repeat its last line; they are not stored.
+      Value* place = ir_.CreateAdd(scaled(y, plan_.y.stride), builder_.index(line));
+      set_axis(plan_.y.place, minimum(place, builder_.index(lines - 1)));
+      for (int64_t s = 0; s < plan_.x.steps(); ++s) {
+        const BodyCode::Scope inner(body_);
+        body_.spread(plan_.x.place, builder_.index(x + s * plan_.x.dilation), lanes, mask);
+        Value* pixels = body_.wide_value(code_.image);
+        body_.gather_up();
+        for (const User& user : users) {
+          Value*& sum = sums[static_cast<size_t>(user.row)];
+          sum = plus_product(filter_[static_cast<size_t>(user.step * plan_.x.steps() + s)], pixels,
+                             sum);
+        }
+      }
+    }
+    for (int64_t row = 0; row < code_.together; ++row) {
+      Value* at = ir_.CreateAdd(y, builder_.index(row));
+      const auto store = [&] { store_row(sums[static_cast<size_t>(row)], at, x, mask); };
+      const bool always =
+          row == 0 || (code_.rows % code_.together == 0 && plan_.height % code_.together == 0);
+      if (always)
+        store();
+      else
+        builder_.if_then(ir_.CreateICmpSLT(at, end_), store);
+    }
+  }
+
+  Value* plus_product(Value* a, Value* b, Value* sum) {
+    if (sum->getType()->isIntOrIntVectorTy()) return ir_.CreateAdd(sum, ir_.CreateMul(a, b));
+    return builder_.mul_add(a, b, sum);
+  }
+
+  void store_row(Value* sum, Value* y, int64_t x, Value* mask) {
+    const BodyCode::Scope scope(body_);
+    set_axis(plan_.y.position, y);
+    body_.spread(plan_.x.position, builder_.index(x), code_.lanes, mask);
+    const Product& product = plan_.base.products[0];
+    body_.define(product.sum, value_of_sum(body_, code_.accumulator, product.dtype, sum));
+    for (const kernel::Root& root : plan_.base.roots)
+      body_.store(root, body_.wide_value(root.value));
+    body_.gather_up();
+  }
+
+  VectorBuilder builder_;
+  llvm::IRBuilder<>& ir_;
+  const DepthwiseCode& code_;
+  const ConvolutionPlan& plan_;
+  BodyCode body_;
+  std::map<int64_t, std::vector<User>> users_;  // of a line, from the first of the window on
+  // Of the current item.
+  Carried filter_;
+  Value* end_ = nullptr;
+};
+
+}  // namespace
+
+Expr DepthwiseCode::items() const {
+  Expr result = row_blocks();
+  for (const Expr& axis : plan.outer) result = result * axis.axis_extent();
+  return result;
+}
+
+std::string to_string(const DepthwiseCode& code) {
+  return fmt::format("conv {} of one filter per plane, {} rows of {} in {} lanes, blocks of {}",
+                     code.accumulator, code.together, code.plan.width, code.lanes, code.rows);
+}
+
+void emit_depthwise(llvm::Module& module, const CpuTarget& target, const DepthwiseCode& code) {
+  DepthwiseEmitter(module, target, code).emit();
+}
+
+}  // namespace luminal::codegen

@@ -8,7 +8,6 @@
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/scan_kernel.h"
 #include "luminal/compiler/buffer_plan.h"
-#include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/joint_steps.h"
 #include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_set.h"
@@ -33,8 +32,10 @@ bool has_weights(const graph::Graph& graph, const Options& options) {
 }
 
 ProgramSearch search_options(const graph::Graph& graph, const Options& options,
-                             FoundDefinitions* found, const KernelCosts* costs) {
+                             FoundDefinitions* found, const KernelCosts* costs,
+                             const ChoiceRecall& recall) {
   ProgramSearch result;
+  result.recall = recall;
   result.found = found;
   result.costs = costs;
   if (options.cache) result.cache = &default_choice_cache();
@@ -59,12 +60,12 @@ ProgramSearch search_options(const graph::Graph& graph, const Options& options,
 class PlanBuilder {
  public:
   PlanBuilder(const graph::Graph& graph, const Options& options, FoundDefinitions* found,
-              const KernelCosts* costs, Plan& plan)
+              const KernelCosts* costs, const ChoiceRecall& recall, Plan& plan)
       : graph_(graph),
         options_(options),
         plan_(plan),
         checks_(index_checks(graph)),
-        planned_(graph, checked_nodes(), search_options(graph, options, found, costs)),
+        planned_(graph, checked_nodes(), search_options(graph, options, found, costs, recall)),
         program_(planned_.program()),
         arena_(planned_.arena()),
         cut_(planned_.plan()),
@@ -75,6 +76,7 @@ class PlanBuilder {
   }
 
   KernelSet& kernels() { return kernels_; }
+  const PlannedProgram& planned() const { return planned_; }
 
   std::vector<double> uses() const {
     std::vector<double> result(kernels_.size(), 0.0);
@@ -405,13 +407,13 @@ struct PlanDraft::State {
 };
 
 PlanDraft::PlanDraft(graph::Graph graph, Options options, FoundDefinitions* found,
-                     const KernelCosts* costs)
+                     const KernelCosts* costs, const ChoiceRecall& recall)
     : state_(std::make_unique<State>()) {
   state_->options = std::move(options);
   Plan& plan = state_->plan;
   plan.graph = std::move(graph);
   plan.dims = graph::used_dims(plan.graph, graph::plan_steps(plan.graph));
-  state_->builder.emplace(plan.graph, state_->options, found, costs, plan);
+  state_->builder.emplace(plan.graph, state_->options, found, costs, recall, plan);
   state_->uses = state_->builder->uses();
 }
 
@@ -422,6 +424,9 @@ PlanDraft& PlanDraft::operator=(PlanDraft&&) noexcept = default;
 KernelSet& PlanDraft::kernels() const { return state_->builder->kernels(); }
 const std::vector<double>& PlanDraft::uses() const { return state_->uses; }
 support::Hash128 PlanDraft::structure() const { return state_->builder->structure(); }
+const std::string& PlanDraft::choice() const { return state_->builder->planned().choice(); }
+support::Hash128 PlanDraft::choice_key() const { return state_->builder->planned().choice_key(); }
+bool PlanDraft::is_recalled() const { return state_->builder->planned().is_recalled(); }
 
 Plan PlanDraft::finish() {
   state_->builder->finish();

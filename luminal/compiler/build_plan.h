@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/plan.h"
 #include "luminal/support/hash.h"
@@ -23,9 +24,10 @@ Plan build_plan(graph::Graph graph, const Options& options = {}, FoundDefinition
 /// structures.
 class PlanDraft {
  public:
-  /// With `costs`, kernels whose times are known count as much as those (planned_program.h).
+  /// With `costs`, kernels whose times are known count as much as those; with `recall`, what that
+  /// knows is not searched for (planned_program.h).
   PlanDraft(graph::Graph graph, Options options, FoundDefinitions* found = nullptr,
-            const KernelCosts* costs = nullptr);
+            const KernelCosts* costs = nullptr, const ChoiceRecall& recall = nullptr);
   ~PlanDraft();
   PlanDraft(PlanDraft&&) noexcept;
   PlanDraft& operator=(PlanDraft&&) noexcept;
@@ -36,6 +38,10 @@ class PlanDraft {
   const std::vector<double>& uses() const;
   /// Equal for drafts of one graph that compute the same values with the same kernels.
   support::Hash128 structure() const;
+  /// What was chosen, for those who recall it later; by which key; and whether it was recalled.
+  const std::string& choice() const;
+  support::Hash128 choice_key() const;
+  bool is_recalled() const;
 
   /// Makes the code and the plan; the draft is done then.
   Plan finish();

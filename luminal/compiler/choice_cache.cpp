@@ -48,14 +48,6 @@ void add_node(support::Hasher& hasher, const ChoiceProgram& program, NodeId id) 
   for (const NodeId other : awaited) hasher.add(other.value);
 }
 
-/// "choice of node 0, choice of node 1, ...; 1 for each node that is materialised, else 0".
-std::string entry_of(const ChoiceProgram& program, const Cut& cut) {
-  std::string text = support::join(program.choice(), " ");
-  text += ";";
-  for (uint32_t k = 0; k < program.size(); ++k) text += cut.contains(NodeId{k}) ? '1' : '0';
-  return text;
-}
-
 struct Entry {
   std::vector<size_t> choice;
   Cut cut;
@@ -101,6 +93,20 @@ std::optional<CutPlan> planned(kernel::Arena& arena, ChoiceProgram& program, con
 
 }  // namespace
 
+/// "choice of node 0, choice of node 1, ...; 1 for each node that is materialised, else 0".
+std::string choice_text(const ChoiceProgram& program, const Cut& cut) {
+  std::string text = support::join(program.choice(), " ");
+  text += ";";
+  for (uint32_t k = 0; k < program.size(); ++k) text += cut.contains(NodeId{k}) ? '1' : '0';
+  return text;
+}
+
+std::optional<CutPlan> plan_choice(kernel::Arena& arena, ChoiceProgram& program,
+                                   const std::string& text, const CutSearchOptions& options) {
+  const auto entry = parse(text, program);
+  return entry ? planned(arena, program, *entry, options) : std::nullopt;
+}
+
 support::Hash128 choice_key(const ChoiceProgram& program, const CutSearchOptions& options) {
   support::Hasher hasher;
   hasher.add(cost_version()).add(program.size());
@@ -125,11 +131,10 @@ CutPlan search_choice(kernel::Arena& arena, ChoiceProgram& program, const CutSea
   if (cache != nullptr) {
     key = choice_key(program, options);
     if (const auto text = cache->get(key)) {
-      if (const auto entry = parse(*text, program))
-        if (auto plan = planned(arena, program, *entry, options)) {
-          span.note("from", "cache");
-          return std::move(*plan);
-        }
+      if (auto plan = plan_choice(arena, program, *text, options)) {
+        span.note("from", "cache");
+        return std::move(*plan);
+      }
       cache->remove(key);
     }
   }
@@ -137,7 +142,7 @@ CutPlan search_choice(kernel::Arena& arena, ChoiceProgram& program, const CutSea
   // from what was chosen, so that they are the same whether they were searched for or not.
   kernel::Arena searched;
   const CutPlan found = kernel::search_choice(searched, program, options);
-  if (cache != nullptr) cache->put(key, entry_of(program, found.cut));
+  if (cache != nullptr) cache->put(key, choice_text(program, found.cut));
   std::optional<CutPlan> plan = kernel::plan_cut(arena, program, found.cut, options);
   LUMINAL_CHECK(plan.has_value(), "what was chosen is rejected");
   plan->estimated = found.estimated;

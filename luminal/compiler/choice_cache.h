@@ -3,6 +3,9 @@
 // from it as ever, so an entry that does not fit is no harm.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "luminal/kernel/choice.h"
@@ -15,6 +18,17 @@ namespace luminal::compiler {
 /// values and from the version of the library. Null: searches.
 kernel::CutPlan search_choice(kernel::Arena& arena, kernel::ChoiceProgram& program,
                               const kernel::CutSearchOptions& options, support::FileCache* cache);
+
+/// A choice that is known already, by choice_key(); nothing: none is.
+using ChoiceRecall = std::function<std::optional<std::string>(support::Hash128 key)>;
+
+/// What is chosen and materialised, as text.
+std::string choice_text(const kernel::ChoiceProgram& program, const kernel::Cut& cut);
+/// The kernels of such a text, with the program's definitions chosen by it. Nothing if it does not
+/// fit the program, which is then as before.
+std::optional<kernel::CutPlan> plan_choice(kernel::Arena& arena, kernel::ChoiceProgram& program,
+                                           const std::string& text,
+                                           const kernel::CutSearchOptions& options);
 
 /// What an entry is kept by: all that the choice follows from.
 support::Hash128 choice_key(const kernel::ChoiceProgram& program,

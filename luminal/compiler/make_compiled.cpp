@@ -38,6 +38,7 @@ void add(SearchReport& all, SearchReport&& one) {
   all.finished = all.finished && one.finished;
   all.interrupted = all.interrupted || one.interrupted;
   all.unreliable = all.unreliable || one.unreliable;
+  all.recalled = all.recalled && one.recalled;
 }
 
 }  // namespace
@@ -55,6 +56,7 @@ std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
   part.seconds /= static_cast<double>(bucket_count(options));
   SearchReport all;
   all.finished = true;
+  all.recalled = true;
   auto program = loaded(options, [&](const Options& each) {
     return build_buckets(graph, each, [&](const Options& for_values, FoundDefinitions& found) {
       SearchedPlan searched = search_plan(graph, for_values, part, &found);

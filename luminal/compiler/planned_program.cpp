@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/outline_expand.h"
 #include "luminal/search/kernel_data.h"
 #include "luminal/support/check.h"
@@ -34,6 +33,7 @@ PlannedProgram::PlannedProgram(const graph::Graph& graph, std::span<const NodeId
       found_(search.found),
       // Measured costs change from one time to the next.
       cache_(search.costs == nullptr ? search.cache : nullptr),
+      recall_(search.costs == nullptr ? search.recall : nullptr),
       weights_(search.weights.begin(), search.weights.end()) {
   if (search.outline) {
     const support::TraceSpan span("compile", "find repeats");
@@ -74,12 +74,30 @@ void PlannedProgram::choose(const graph::Graph& graph) {
   if (span.is_on()) span.note("e-nodes", std::to_string(choices_->stats.nodes));
 }
 
+kernel::CutPlan PlannedProgram::chosen(kernel::Arena& arena,
+                                       const kernel::CutSearchOptions& options) {
+  kernel::ChoiceProgram& program = choices_->program;
+  if (recall_) {
+    support::TraceSpan span("compile", "recall kernels");
+    choice_key_ = compiler::choice_key(program, options);
+    if (const auto text = recall_(choice_key_))
+      if (auto plan = plan_choice(arena, program, *text, options)) {
+        recalled_ = true;
+        choice_ = *text;
+        return std::move(*plan);
+      }
+  }
+  kernel::CutPlan plan = search_choice(arena, program, options, cache_);
+  choice_ = choice_text(program, plan.cut);
+  return plan;
+}
+
 void PlannedProgram::search_whole(std::span<const NodeId> stored,
                                   const kernel::CutSearchOptions& options) {
   choose(graph_);
   for (const NodeId id : stored) choices_->program.add_root(choices_->place[id.value]);
   note_kept();
-  plan_ = search_choice(arena_, choices_->program, options, cache_);
+  plan_ = chosen(arena_, options);
   note_origins(graph_);
 }
 
@@ -98,7 +116,7 @@ bool PlannedProgram::search_reduced(std::span<const NodeId> stored,
   if (!kernel::topological_order(choices_->program)) return false;
   note_kept();
   kernel::Arena arena;
-  const kernel::CutPlan plan = search_choice(arena, choices_->program, options, cache_);
+  const kernel::CutPlan plan = chosen(arena, options);
   const support::TraceSpan span("compile", "copy to repeats");
   whole_.emplace(graph_, outline_, reduced_, choices_->program, places);
   plan_ = expand(outline_, choices_->program, arena, plan, *whole_, arena_);

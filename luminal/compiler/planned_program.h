@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/outline_choice.h"
 #include "luminal/kernel/cut_search.h"
 #include "luminal/rules/choices.h"
@@ -43,6 +44,8 @@ struct ProgramSearch {
   FoundDefinitions* found = nullptr;
   /// Where choices are kept on disk and looked for, if anywhere; not used with `costs`.
   support::FileCache* cache = nullptr;
+  /// Asked before anything is searched, if there is one; not used with `costs`.
+  ChoiceRecall recall = nullptr;
 };
 
 /// The program that was found for a graph, its plan, and how it lies in the graph. Ids are those of
@@ -72,6 +75,12 @@ class PlannedProgram {
   /// True for values that are made of weights and constants alone.
   bool is_kept(NodeId id) const;
 
+  /// What was chosen (choice_cache.h), for those who recall it later.
+  const std::string& choice() const { return choice_; }
+  /// What it is recalled by; zero without ProgramSearch::recall.
+  support::Hash128 choice_key() const { return choice_key_; }
+  bool is_recalled() const { return recalled_; }
+
   /// The regions that were looked at once.
   const Outline& outline() const { return outline_; }
   /// How many nodes were searched, of the graph or of one instance per region.
@@ -81,6 +90,7 @@ class PlannedProgram {
  private:
   const graph::Graph& searched() const { return whole_ ? reduced_.graph : graph_; }
   void choose(const graph::Graph& graph);
+  kernel::CutPlan chosen(kernel::Arena& arena, const kernel::CutSearchOptions& options);
   kernel::CutSearchOptions with_costs(const ProgramSearch& search) const;
   bool search_reduced(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
   void search_whole(std::span<const NodeId> stored, const kernel::CutSearchOptions& options);
@@ -91,12 +101,16 @@ class PlannedProgram {
   std::optional<rules::RuleOptions> rules_;
   FoundDefinitions* found_;
   support::FileCache* cache_;
+  ChoiceRecall recall_;
   Outline outline_;
   ReducedGraph reduced_;
   std::optional<rules::Choices> choices_;
   std::optional<ExpandedProgram> whole_;
   kernel::Arena arena_;
   std::optional<kernel::CutPlan> plan_;
+  std::string choice_;
+  support::Hash128 choice_key_;
+  bool recalled_ = false;
   std::vector<std::string> weights_;
   std::vector<bool> kept_;       // by node of the choices
   std::vector<NodeId> origins_;  // by node of the choices: the node of what was searched

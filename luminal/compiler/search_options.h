@@ -75,6 +75,8 @@ struct SearchReport {
   bool finished = false;
   bool interrupted = false;  ///< ended by SIGINT or by the caller
   bool unreliable = false;   ///< other work on the machine disturbed the times
+  /// An earlier search of the same program told most of this; nothing was searched now.
+  bool recalled = false;
 };
 
 /// Some lines for people.

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/compiler/build_plan.h"
@@ -17,6 +18,7 @@
 #include "luminal/compiler/measured_costs.h"
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/compiler/planned_program.h"
+#include "luminal/compiler/remembered_plan.h"
 #include "luminal/search/interrupt.h"
 #include "luminal/search/kernel_space.h"
 #include "luminal/support/log.h"
@@ -32,6 +34,7 @@ using Clock = std::chrono::steady_clock;
 struct Structure {
   PlanDraft draft;
   support::Hash128 id;
+  std::string choice;           // choice_cache.h
   std::vector<size_t> kernels;  // numbers of the tuning, by kernel of the draft
 };
 
@@ -74,7 +77,7 @@ class PlanSearch {
   }
 
   SearchedPlan run() {
-    add(PlanDraft(graph_, options_, found_));
+    if (auto before = recalled()) return std::move(*before);
     for (const size_t kernel : structures_.front().kernels) tuning_.tune(kernel, 1);
     // Schedules first: most is gained there, and structures are compared by the best times.
     deepen(std::min(kTrials[0], search_.most_trials));
@@ -84,8 +87,10 @@ class PlanSearch {
       deepen(std::min(trials, search_.most_trials));
       if (trials >= search_.most_trials) break;
     }
+    ran_out_ = !may_measure(1.0 - kForFinalists);
     SearchedPlan result{finish(), {}};
     result.report = report();
+    if (search_.seconds > 0) remember(result.report);
     return result;
   }
 
@@ -114,11 +119,103 @@ class PlanSearch {
         total(structures_.front(), true), label, each.tried, each.rejected));
   }
 
+  // ---- What was found before.
+
+  /// What the result of a search is kept by: all that it follows from but the times.
+  search::TuningKey result_key(support::Hash128 choice) const {
+    support::Hasher hasher;
+    hasher.add(choice).add(search_.seed).add(search_.strategy).add(search_.most_trials);
+    hasher.add(search_.structures).add(options_.reassociate).add(options_.round_each);
+    search::KernelTask task;
+    task.text = fmt::format("search {}", support::to_hex(hasher.finish128()));
+    task.options.dims = typical_dims(graph_, options_);
+    return task.key(device_);
+  }
+
+  /// What an earlier search ended with, if this one could not go on from there or has no time to.
+  /// If there is no such thing, the first draft is that of the cost model.
+  std::optional<SearchedPlan> recalled() {
+    std::optional<RememberedPlan> before;
+    PlanDraft draft(graph_, options_, found_, nullptr,
+                    [&](support::Hash128 key) -> std::optional<std::string> {
+                      const auto text = database_.recall(result_key(key));
+                      if (text) before = parse_remembered(*text);
+                      if (!before || !is_enough(*before)) return std::nullopt;
+                      return before->choice;
+                    });
+    choice_key_ = draft.choice_key();
+    if (!draft.is_recalled()) {
+      add(std::move(draft));
+      return std::nullopt;
+    }
+    if (!still_holds(*before, draft)) {
+      add(PlanDraft(graph_, options_, found_));
+      return std::nullopt;
+    }
+    SearchedPlan result{{}, std::move(before->report)};
+    result.report.recalled = true;
+    for (RememberedSchedule& each : before->schedules) {
+      draft.kernels().set_schedule(each.kernel, each.schedule);
+      result.report.gains.push_back({draft.kernels().label(each.kernel), std::move(each.schedule),
+                                     each.default_us, each.best_us, draft.uses()[each.kernel]});
+    }
+    sort_gains(result.report.gains);
+    result.plan = draft.finish();
+    return result;
+  }
+
+  /// Whether there is nothing left to try, or no more time for it than was spent already.
+  bool is_enough(const RememberedPlan& before) {
+    seconds_before_ = before.seconds;
+    return before.report.finished || search_.seconds <= before.seconds || search_.seconds <= 0;
+  }
+
+  /// Whether the draft is the one that was remembered, and no better schedules became known since.
+  bool still_holds(const RememberedPlan& before, const PlanDraft& draft) const {
+    if (draft.structure() != before.draft) return false;
+    const size_t count = draft.kernels().size();
+    for (const RememberedSchedule& each : before.schedules)
+      if (each.kernel >= count) return false;
+    KernelTuning known(database_, device_, search_, nullptr, nullptr);
+    std::vector<size_t> kernels;
+    for (size_t k = 0; k < count; ++k) kernels.push_back(known.add(draft.kernels().task(k)));
+    return best_schedules(known, kernels) == before.best;
+  }
+
+  static support::Hash128 best_schedules(const KernelTuning& tuning,
+                                         const std::vector<size_t>& kernels) {
+    support::Hasher hasher;
+    for (const size_t kernel : kernels)
+      hasher.add(std::string_view(tuning.choice(kernel).schedule));
+    return hasher.finish128();
+  }
+
+  void remember(const SearchReport& report) {
+    const Structure& structure = structures_[chosen_.structure];
+    RememberedPlan result;
+    result.choice = structure.choice;
+    result.draft = structure.id;
+    result.best = best_schedules(tuning_, structure.kernels);
+    for (size_t k = 0; k < structure.kernels.size(); ++k) {
+      if (chosen_.schedules[k].empty()) continue;
+      const TunedChoice& choice = tuning_.choice(structure.kernels[k]);
+      result.schedules.push_back({k, choice.default_us, choice.best_us, chosen_.schedules[k]});
+    }
+    result.report = report;
+    // What was disturbed is worth another search.
+    const bool undisturbed = !report.interrupted && !report.unreliable;
+    result.report.finished = report.finished && undisturbed;
+    result.seconds = seconds_before_;
+    if (ran_out_ && undisturbed) result.seconds = std::max(result.seconds, search_.seconds);
+    database_.remember(result_key(choice_key_), to_text(result));
+  }
+
   // ---- Structures.
 
   void add(PlanDraft draft) {
-    Structure structure{std::move(draft), {}, {}};
+    Structure structure{std::move(draft), {}, {}, {}};
     structure.id = structure.draft.structure();
+    structure.choice = structure.draft.choice();
     for (size_t k = 0; k < structure.draft.kernels().size(); ++k)
       structure.kernels.push_back(tuning_.add(structure.draft.kernels().task(k)));
     structures_.push_back(std::move(structure));
@@ -315,7 +412,7 @@ class PlanSearch {
       return *plan;
     };
     std::string winner = names.front();
-    if (all.size() > 1 && !has_side_effects()) {
+    if (!has_side_effects()) {
       const search::TuningKey key = plan_key();
       database_.add_kernel(key.kernel, fmt::format("plan {}", all[0].structure_text),
                            "a whole plan");
@@ -325,7 +422,11 @@ class PlanSearch {
       search::TuneOptions how;
       how.strategy = search::StrategyKind::kCostModel;
       how.most_trials = std::numeric_limits<size_t>::max();
-      how.stop = [this] { return !may_measure(2.0); };  // comparing is what the time was kept for
+      // Comparing is what the time was kept for, and the least that a search does: however long a
+      // kernel took, the plan of the cost model is timed.
+      how.stop = [this, is_first = search_.seconds > 0]() mutable {
+        return std::exchange(is_first, false) ? is_stopped() : !may_measure(2.0);
+      };
       const search::TuneResult result = search::tune(database_, key, space, *bench, how);
       report_.unreliable = report_.unreliable || result.unreliable;
       std::vector<search::TuningRecord> records = database_.records(key);
@@ -340,7 +441,8 @@ class PlanSearch {
       finished_plans_ = result.finished;
     }
     const auto place = std::find(names.begin(), names.end(), winner) - names.begin();
-    note_gains(all[static_cast<size_t>(place)]);
+    chosen_ = all[static_cast<size_t>(place)];
+    note_gains(chosen_);
     return plan_of(winner);
   }
 
@@ -361,10 +463,14 @@ class PlanSearch {
       report_.gains.push_back({tuning_.task(structure.kernels[k]).label, choice.schedule,
                                choice.default_us, choice.best_us, uses_of(chosen, k)});
     }
-    std::stable_sort(
-        report_.gains.begin(), report_.gains.end(), [](const KernelGain& a, const KernelGain& b) {
-          return a.uses * (a.default_us - a.best_us) > b.uses * (b.default_us - b.best_us);
-        });
+    sort_gains(report_.gains);
+  }
+
+  /// The largest first.
+  static void sort_gains(std::vector<KernelGain>& gains) {
+    std::stable_sort(gains.begin(), gains.end(), [](const KernelGain& a, const KernelGain& b) {
+      return a.uses * (a.default_us - a.best_us) > b.uses * (b.default_us - b.best_us);
+    });
   }
 
   double uses_of(const Finalist& chosen, size_t kernel) const {
@@ -413,31 +519,15 @@ class PlanSearch {
   std::vector<Structure> structures_;
   std::set<size_t> used_;  // structures whose draft has become a plan
   std::map<std::string, std::optional<Plan>> plans_;
+  Finalist chosen_;
+  support::Hash128 choice_key_;
+  double seconds_before_ = 0;  // RememberedPlan::seconds of the search before
+  bool ran_out_ = false;
   SearchReport report_;
   bool finished_plans_ = true;
 };
 
 }  // namespace
-
-std::string to_string(const SearchReport& report) {
-  std::string text = fmt::format(
-      "search: {} structures of {} kernels; {} trials now, {} known, {} rejected{}{}{}\n",
-      report.structures, report.kernels, report.measured, report.known, report.rejected,
-      report.finished ? "" : "; not finished", report.interrupted ? "; interrupted" : "",
-      report.unreliable ? "; times were unreliable" : "");
-  if (report.fast_us > 0)
-    text += fmt::format("  a run: {:.1f} us, by the cost model alone {:.1f} us\n", report.best_us,
-                        report.fast_us);
-  text += fmt::format(
-      "  the cost model ranks with {:.2f} (fitted {:.2f}), typical factor {:.2f} "
-      "(fitted {:.2f})\n",
-      report.model.rank_correlation, report.fitted_model.rank_correlation,
-      report.model.typical_factor, report.fitted_model.typical_factor);
-  for (const KernelGain& gain : report.gains)
-    text += fmt::format("  {:.1f} us instead of {:.1f}, {} times: {}, {}\n", gain.best_us,
-                        gain.default_us, gain.uses, gain.label, gain.schedule);
-  return text;
-}
 
 SearchedPlan search_plan(const graph::Graph& graph, const Options& options,
                          const SearchOptions& search, FoundDefinitions* found) {

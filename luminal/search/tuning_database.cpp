@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -14,7 +15,15 @@ namespace {
 
 // "LUMI": what `file` and other programs know our databases by.
 constexpr int64_t kApplication = 0x4c554d49;
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
+
+// Since version 2.
+constexpr std::string_view kPlansSchema = R"(
+  CREATE TABLE plans (
+    program TEXT NOT NULL, shapes TEXT NOT NULL, device TEXT NOT NULL, compiler TEXT NOT NULL,
+    result TEXT NOT NULL, searched_at INTEGER NOT NULL,
+    PRIMARY KEY (program, shapes, device, compiler)) WITHOUT ROWID;
+)";
 
 constexpr std::string_view kSchema = R"(
   CREATE TABLE kernels (
@@ -40,6 +49,7 @@ void prepare_tables(const SqliteConnection& connection) {
   const int64_t tables = connection.number("SELECT count(*) FROM sqlite_master");
   if (tables == 0 && application == 0) {
     connection.execute(std::string(kSchema));
+    connection.execute(std::string(kPlansSchema));
     connection.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
                                    kApplication, kVersion));
     transaction.commit();
@@ -48,6 +58,12 @@ void prepare_tables(const SqliteConnection& connection) {
   if (application != kApplication)
     throw UserError("tuning database", "{} belongs to another program; name another file",
                     connection.path());
+  if (version == 1) {
+    connection.execute(std::string(kPlansSchema));
+    connection.execute(fmt::format("PRAGMA user_version = {};", kVersion));
+    transaction.commit();
+    return;
+  }
   if (version != kVersion)
     throw UserError("tuning database",
                     "{} has version {}, this program reads version {}; use the program that wrote "
@@ -118,6 +134,21 @@ bool is_better(const TuningRecord& candidate, const TuningRecord& present) {
   const int difference = samples_of(candidate.result) - samples_of(present.result);
   if (difference != 0) return difference > 0;
   return candidate.measured_at > present.measured_at;
+}
+
+/// Of two results for one program the newer stays.
+void merge_plans(const SqliteConnection& to, const SqliteConnection& from) {
+  Statement rows =
+      from.prepare("SELECT program, shapes, device, compiler, result, searched_at FROM plans");
+  Statement insert = to.prepare(
+      "INSERT INTO plans VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
+      "result = excluded.result, searched_at = excluded.searched_at "
+      "WHERE excluded.searched_at > plans.searched_at");
+  while (rows.step()) {
+    for (int column = 0; column < 5; ++column) insert.bind(column + 1, rows.text(column));
+    insert.bind(6, rows.integer(5)).run();
+    insert.reset();
+  }
 }
 
 /// The file is ours no longer, or never was one.
@@ -240,6 +271,38 @@ std::vector<TuningRecord> TuningDatabase::records(support::Hash128 kernel) const
   return rows_of(query);
 }
 
+std::set<support::Hash128> TuningDatabase::measured_kernels(const std::string& device,
+                                                            const std::string& compiler) const {
+  const std::lock_guard lock(mutex_);
+  Statement query = connection_.prepare(
+      "SELECT DISTINCT kernel FROM records WHERE device = ?1 AND compiler = ?2");
+  query.bind(1, device).bind(2, compiler);
+  std::set<support::Hash128> result;
+  while (query.step())
+    if (const auto kernel = support::parse_hash128(query.text(0))) result.insert(*kernel);
+  return result;
+}
+
+void TuningDatabase::remember(const TuningKey& program, std::string_view result) {
+  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  const std::lock_guard lock(mutex_);
+  Statement insert =
+      connection_.prepare("INSERT OR REPLACE INTO plans VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+  bind_key(insert, program);
+  insert.bind(5, result).bind(6, now).run();
+}
+
+std::optional<std::string> TuningDatabase::recall(const TuningKey& program) const {
+  const std::lock_guard lock(mutex_);
+  Statement query = connection_.prepare(
+      "SELECT result FROM plans WHERE program = ?1 AND shapes = ?2 AND device = ?3 AND "
+      "compiler = ?4");
+  bind_key(query, program);
+  return query.step() ? std::optional(query.text(0)) : std::nullopt;
+}
+
 std::vector<TunedKernel> TuningDatabase::kernels() const {
   const std::lock_guard lock(mutex_);
   Statement query = connection_.prepare(
@@ -289,6 +352,7 @@ MergeCounts TuningDatabase::merge_from(const std::string& path) {
     if (better) insert_record(connection_, record);
     ++(!known ? counts.added : better ? counts.replaced : counts.kept);
   }
+  merge_plans(connection_, other.connection_);
   transaction.commit();
   return counts;
 }
@@ -307,6 +371,15 @@ int64_t TuningDatabase::prune(const PruneFilter& filter) {
       .bind(4, filter.kernel ? support::to_hex(*filter.kernel) : std::string())
       .run();
   const int64_t removed = connection_.changes();
+  // Which kernels a result is made of is not known here.
+  connection_
+      .prepare(
+          "DELETE FROM plans WHERE (?1 = '' OR compiler <> ?1) AND (?2 = '' OR device = ?2) "
+          "AND searched_at < ?3")
+      .bind(1, filter.other_compiler_than)
+      .bind(2, filter.device)
+      .bind(3, filter.measured_before.value_or(std::numeric_limits<int64_t>::max()))
+      .run();
   connection_.execute("DELETE FROM kernels WHERE kernel NOT IN (SELECT kernel FROM records)");
   transaction.commit();
   return removed;

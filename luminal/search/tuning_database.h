@@ -1,13 +1,14 @@
 // Everything that was ever measured, in one SQLite file that any number of processes may use at a
 // time. A time belongs to a kernel (by its canonical text), the values its dims had, a device, the
 // version of the code generator and a schedule. A writer that is killed loses the measurement in
-// flight and nothing else. A file that is damaged is set aside; one of another version is never
-// misread.
+// flight and nothing else. A file that is damaged is set aside; one of an older version gets what
+// it lacks, and one of a later version is never misread.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,6 +95,14 @@ class TuningDatabase {
   std::vector<TuningRecord> records(const TuningKey& key) const;
   /// All of one kernel, by device, compiler, shapes and schedule.
   std::vector<TuningRecord> records(support::Hash128 kernel) const;
+  /// Kernels that something was tried of, on a device and by a version of the code generator.
+  std::set<support::Hash128> measured_kernels(const std::string& device,
+                                              const std::string& compiler) const;
+  /// Keeps what a search of a whole program ended with; what was kept for the key is replaced.
+  /// Whose text it is has to see to it that it is understood later.
+  void remember(const TuningKey& program, std::string_view result);
+  /// What the last search of a program ended with.
+  std::optional<std::string> recall(const TuningKey& program) const;
   /// All kernels, by label.
   std::vector<TunedKernel> kernels() const;
 
@@ -102,7 +111,8 @@ class TuningDatabase {
   /// Takes over what another file has. Of two measurements of one schedule the one of more samples
   /// stays, then the newer.
   MergeCounts merge_from(const std::string& path);
-  /// Removes records, and kernels that have none left. Gives the number of records.
+  /// Removes records, kernels that have none left, and results of searches that fit the filter or,
+  /// where it names a kernel, all of them. Gives the number of records.
   int64_t prune(const PruneFilter& filter);
 
  private:

@@ -74,6 +74,10 @@ TEST_F(TuningDatabaseTest, WhatIsKeptIsFoundAgainByAnotherProcess) {
   EXPECT_EQ(database.find(key(7, "S0=64"), "tile 8x32"), std::nullopt);
   EXPECT_EQ(database.kernel_text(key().kernel), "y = x");
   EXPECT_EQ(database.kernel_text({9, 9}), std::nullopt);
+  EXPECT_EQ(database.measured_kernels(key().device, key().compiler),
+            std::set<support::Hash128>{key().kernel});
+  EXPECT_TRUE(database.measured_kernels(key().device, "v2").empty());
+  EXPECT_TRUE(database.measured_kernels("another", key().compiler).empty());
   EXPECT_EQ(database.records(key()), (std::vector<TuningRecord>{bad, good}));
 }
 
@@ -158,6 +162,53 @@ TEST_F(TuningDatabaseTest, PrunesWhatFitsAllOfAFilterAndNothingWithoutOne) {
   EXPECT_EQ(database.kernels().size(), 1U);
   EXPECT_EQ(database.prune({.kernel = key().kernel}), 1);
   EXPECT_TRUE(database.kernels().empty());
+}
+
+TEST_F(TuningDatabaseTest, ResultsOfSearchesAreKeptReplacedMergedAndPruned) {
+  TuningDatabase database(path());
+  EXPECT_EQ(database.recall(key()), std::nullopt);
+  database.remember(key(), "first");
+  database.remember(key(), "second");
+  database.remember(key(8), "");
+  EXPECT_EQ(database.recall(key()), "second");
+  EXPECT_EQ(database.recall(key(8)), "");
+  EXPECT_EQ(database.recall(key(7, "S0=64")), std::nullopt);
+
+  SqliteConnection(path()).execute("UPDATE plans SET searched_at = 1000 WHERE result = 'second'");
+  TuningDatabase other(path("other.db"));
+  other.remember(key(), "of another");
+  other.remember(key(9), "new");
+  SqliteConnection(path("other.db")).execute("UPDATE plans SET searched_at = 999");
+  database.merge_from(path("other.db"));
+  EXPECT_EQ(database.recall(key()), "second");
+  EXPECT_EQ(database.recall(key(9)), "new");
+  SqliteConnection(path("other.db")).execute("UPDATE plans SET searched_at = 1001");
+  database.merge_from(path("other.db"));
+  EXPECT_EQ(database.recall(key()), "of another");
+
+  database.prune({.other_compiler_than = "v1"});
+  database.prune({.device = "another"});
+  EXPECT_EQ(database.recall(key()), "of another");
+  database.prune({.measured_before = 1002});
+  EXPECT_EQ(database.recall(key()), std::nullopt);
+  EXPECT_EQ(database.recall(key(8)), "");
+  database.prune({.kernel = key().kernel});
+  EXPECT_EQ(database.recall(key(8)), std::nullopt);
+}
+
+TEST_F(TuningDatabaseTest, AFileOfTheFirstVersionGetsWhatItLacks) {
+  const TuningRecord good = timed(key(), "tile 8x32", 12.5);
+  {
+    TuningDatabase database(path());
+    database.record(good);
+  }
+  SqliteConnection(path()).execute("DROP TABLE plans; PRAGMA user_version = 1");
+  for (int run = 0; run < 2; ++run) {
+    TuningDatabase database(path());
+    EXPECT_EQ(database.find(key(), "tile 8x32"), good.result);
+    if (run == 0) database.remember(key(), "result");
+    EXPECT_EQ(database.recall(key()), "result");
+  }
 }
 
 TEST_F(TuningDatabaseTest, RefusesFilesItMustNotRead) {

@@ -12,9 +12,8 @@
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/luminal.h"
-#include "luminal/search/grid_space_for_tests.h"
-#include "luminal/search/kernel_bench.h"
 #include "luminal/support/error.h"
+#include "tests/search/made_up_search.h"
 
 namespace luminal::compiler {
 namespace {
@@ -26,66 +25,6 @@ using search::Rejected;
 using search::Timing;
 using search::TuningDatabase;
 using search::Workbench;
-
-/// A layer and a softmax: some kernels, which can be cut in several ways.
-struct Net {
-  Graph g;
-  Tensor y;
-  Net() {
-    const Tensor x = g.input("x", {32, 64});
-    y = softmax(silu(layer_norm(matmul(x, g.input("w", {64, 64})), 1)) + x, -1);
-  }
-  graph::Graph ir() const {
-    graph::Graph graph = g.ir();
-    graph.add_output("y", y.edge());
-    return graph;
-  }
-};
-
-/// Rules find more structures, but take most of the time.
-const Options kPlain{.rules = false};
-
-/// A time of a kernel or plan that follows from its name.
-double made_up(const std::string& name) {
-  return 1.0 + static_cast<double>(support::hash128(name).hi % 1000) / 100.0;
-}
-
-/// Options of a search whose times are made up. Counts what is asked for.
-struct MadeUp {
-  TuningDatabase database = TuningDatabase::in_memory();
-  SearchOptions options;
-  int kernel_trials = 0;
-  int plan_trials = 0;
-  std::function<Measurement(const KernelTask&, const std::string&)> kernel_time =
-      [](const KernelTask& task, const std::string& schedule) -> Measurement {
-    return Timing{made_up(task.text + schedule), 0.01, 10};
-  };
-  std::function<Measurement(const std::string&)> plan_time =
-      [](const std::string& name) -> Measurement {
-    return Timing{made_up(name), 0.01, 10};
-  };
-
-  MadeUp() {
-    options.seconds = 1000;
-    options.structures = 3;
-    options.most_trials = 6;
-    options.progress = false;
-    options.database = &database;
-    options.tools.kernels = [this](const KernelTask& task) -> std::unique_ptr<Workbench> {
-      return std::make_unique<FormulaBench>([this, &task](const std::string& schedule) {
-        ++kernel_trials;
-        return kernel_time(task, schedule);
-      });
-    };
-    options.tools.plans =
-        [this](const std::function<Plan(const std::string&)>&) -> std::unique_ptr<Workbench> {
-      return std::make_unique<FormulaBench>([this](const std::string& name) {
-        ++plan_trials;
-        return plan_time(name);
-      });
-    };
-  }
-};
 
 TEST(SearchPlan, OneDatabaseGivesOnePlanInTwentyRuns) {
   const Net net;

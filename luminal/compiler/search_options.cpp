@@ -1,0 +1,28 @@
+#include "luminal/compiler/search_options.h"
+
+#include <fmt/format.h>
+
+namespace luminal::compiler {
+
+std::string to_string(const SearchReport& report) {
+  std::string text = fmt::format(
+      "search: {}{} structures of {} kernels; {} trials now, {} known, {} rejected{}{}{}\n",
+      report.recalled ? "found by an earlier one: " : "", report.structures, report.kernels,
+      report.measured, report.known, report.rejected, report.finished ? "" : "; not finished",
+      report.interrupted ? "; interrupted" : "",
+      report.unreliable ? "; times were unreliable" : "");
+  if (report.fast_us > 0)
+    text += fmt::format("  a run: {:.1f} us, by the cost model alone {:.1f} us\n", report.best_us,
+                        report.fast_us);
+  text += fmt::format(
+      "  the cost model ranks with {:.2f} (fitted {:.2f}), typical factor {:.2f} "
+      "(fitted {:.2f})\n",
+      report.model.rank_correlation, report.fitted_model.rank_correlation,
+      report.model.typical_factor, report.fitted_model.typical_factor);
+  for (const KernelGain& gain : report.gains)
+    text += fmt::format("  {:.1f} us instead of {:.1f}, {} times: {}, {}\n", gain.best_us,
+                        gain.default_us, gain.uses, gain.label, gain.schedule);
+  return text;
+}
+
+}  // namespace luminal::compiler

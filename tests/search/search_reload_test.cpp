@@ -1,0 +1,235 @@
+// What a search found is remembered: the next one of the same program makes no drafts, measures
+// nothing and compiles nothing. By counts, with times that are made up.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "luminal/compiler/plan_bench.h"
+#include "luminal/compiler/remembered_plan.h"
+#include "luminal/support/trace.h"
+#include "tests/search/made_up_search.h"
+
+namespace luminal::compiler {
+namespace {
+
+using search::TuningDatabase;
+using support::TraceEvent;
+
+/// What a search did, by its trace.
+struct Counts {
+  size_t recalled = 0;  ///< structures that were looked for among results
+  size_t searched = 0;  ///< structures that were searched for or came from the cache
+  size_t compiled = 0;  ///< kernels that were compiled
+};
+
+Counts counts_of(const support::TraceRecording& recording) {
+  Counts counts;
+  for (const TraceEvent& event : recording.events()) {
+    counts.recalled += event.name == "recall kernels" ? 1 : 0;
+    counts.searched += event.name == "choose kernels" ? 1 : 0;
+    for (const auto& [key, value] : event.notes)
+      counts.compiled += key == "from" && value == "compiler" ? 1 : 0;
+  }
+  return counts;
+}
+
+/// Searches until there is nothing left to try.
+SearchedPlan searched_out(const graph::Graph& graph, MadeUp& times) {
+  SearchedPlan result = search_plan(graph, kPlain, times.options);
+  for (int run = 0; run < 12 && !result.report.recalled; ++run)
+    result = search_plan(graph, kPlain, times.options);
+  return result;
+}
+
+TEST(SearchReload, AFinishedSearchIsNotRepeated) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  const SearchedPlan first = searched_out(graph, times);
+  ASSERT_TRUE(first.report.finished);
+  ASSERT_TRUE(first.report.recalled);
+  EXPECT_GT(first.report.structures, 0U);
+  const int trials = times.kernel_trials + times.plan_trials;
+  for (const double seconds : {1000.0, 0.0}) {
+    times.options.seconds = seconds;
+    const support::TraceRecording recording;
+    const SearchedPlan again = search_plan(graph, kPlain, times.options);
+    const Counts counts = counts_of(recording);
+    EXPECT_EQ(counts.recalled, 1U);
+    EXPECT_EQ(counts.searched, 0U);
+    EXPECT_EQ(counts.compiled, 0U);
+    EXPECT_EQ(times.kernel_trials + times.plan_trials, trials);
+    EXPECT_EQ(again.report.measured, 0U);
+    EXPECT_EQ(plan::to_string(again.plan), plan::to_string(first.plan));
+    EXPECT_EQ(to_string(again.report), to_string(first.report));
+  }
+}
+
+TEST(SearchReload, ThePlanIsThatOfTheSearch) {
+  // One program, several best plans: with schedules, with another structure, that of the cost
+  // model.
+  const graph::Graph graph = Net().ir();
+  for (const int salt : {0, 1, 2, 3}) {
+    MadeUp times;
+    times.plan_time = [&](const std::string& name) -> search::Measurement {
+      return search::Timing{made_up(std::to_string(salt) + name), 0.01, 10};
+    };
+    const SearchedPlan first = search_plan(graph, kPlain, times.options);
+    EXPECT_FALSE(first.report.recalled);
+    times.options.seconds = 0;
+    const SearchedPlan again = search_plan(graph, kPlain, times.options);
+    EXPECT_TRUE(again.report.recalled);
+    EXPECT_EQ(plan::to_string(again.plan), plan::to_string(first.plan));
+    EXPECT_EQ(again.report.gains.size(), first.report.gains.size());
+    EXPECT_EQ(again.report.best_us, first.report.best_us);
+    EXPECT_EQ(again.report.fast_us, first.report.fast_us);
+  }
+}
+
+TEST(SearchReload, AnotherGraphOtherOptionsAndAnotherDatabaseAreSearched) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  searched_out(graph, times);
+  const auto recalled = [&](const graph::Graph& of, const Options& options,
+                            const SearchOptions& search) {
+    return search_plan(of, options, search).report.recalled;
+  };
+  EXPECT_TRUE(recalled(graph, kPlain, times.options));
+
+  Graph g;
+  graph::Graph wider = g.ir();
+  {
+    const Tensor x = g.input("x", {33, 64});
+    const Tensor y = softmax(silu(layer_norm(matmul(x, g.input("w", {64, 64})), 1)) + x, -1);
+    wider = g.ir();
+    wider.add_output("y", y.edge());
+  }
+  EXPECT_FALSE(recalled(wider, kPlain, times.options));
+  Options other = kPlain;
+  other.threads = 1;
+  EXPECT_FALSE(recalled(graph, other, times.options));
+  other = kPlain;
+  other.round_each = true;
+  EXPECT_FALSE(recalled(graph, other, times.options));
+  SearchOptions search = times.options;
+  search.seed = 2;
+  EXPECT_FALSE(recalled(graph, kPlain, search));
+  search = times.options;
+  search.most_trials = 12;
+  EXPECT_FALSE(recalled(graph, kPlain, search));
+  MadeUp elsewhere;
+  EXPECT_FALSE(recalled(graph, kPlain, elsewhere.options));
+}
+
+TEST(SearchReload, ASearchThatHadNoTimeGoesOnWithMore) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  times.options.seconds = 1e-6;
+  EXPECT_FALSE(search_plan(graph, kPlain, times.options).report.finished);
+  // As long again: all of it was spent.
+  EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+  EXPECT_EQ(times.kernel_trials, 0);
+  times.options.seconds = 1000;
+  EXPECT_FALSE(search_plan(graph, kPlain, times.options).report.recalled);
+  EXPECT_GT(times.kernel_trials, 0);
+}
+
+TEST(SearchReload, AnInterruptedOrDisturbedSearchGoesOn) {
+  const graph::Graph graph = Net().ir();
+  MadeUp interrupted;
+  const std::atomic<bool> cancel{true};
+  interrupted.options.cancel = &cancel;
+  EXPECT_TRUE(search_plan(graph, kPlain, interrupted.options).report.interrupted);
+  interrupted.options.cancel = nullptr;
+  EXPECT_FALSE(search_plan(graph, kPlain, interrupted.options).report.recalled);
+
+  MadeUp busy;
+  busy.options.seconds = 1000;
+  busy.options.tools.kernels =
+      [&](const search::KernelTask& task) -> std::unique_ptr<search::Workbench> {
+    auto bench = std::make_unique<search::FormulaBench>(
+        [&](const std::string& schedule) { return busy.kernel_time(task, schedule); });
+    bench->disturbed = 1000;
+    return bench;
+  };
+  EXPECT_TRUE(search_plan(graph, kPlain, busy.options).report.unreliable);
+  EXPECT_FALSE(search_plan(graph, kPlain, busy.options).report.recalled);
+}
+
+TEST(SearchReload, BetterSchedulesThatBecameKnownMakeAResultStale) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  searched_out(graph, times);
+  times.options.seconds = 0;
+  EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+  for (const search::TunedKernel& kernel : times.database.kernels())
+    for (search::TuningRecord record : times.database.records(kernel.kernel)) {
+      if (record.schedule.find(' ') == std::string::npos) continue;
+      record.result = search::Timing{0.001, 0.00001, 10};
+      record.schedule += " unroll=1";  // a schedule that nobody tried
+      times.database.record(record);
+      break;
+    }
+  EXPECT_FALSE(search_plan(graph, kPlain, times.options).report.recalled);
+}
+
+TEST(SearchReload, BucketsAreRecalledEach) {
+  Graph g;
+  const Tensor y = exp(g.input("x", {g.dim("n", 1, 1024), 32})) * 2.0F;
+  MadeUp times;
+  CompileOptions options{.mode = Mode::kSearch, .budget_seconds = 1000};
+  options.search = times.options;
+  options.compiler.buckets = {{"n", {8, 512}}};
+  compile(g, {y}, options);
+  options.budget_seconds = 0;
+  const int trials = times.kernel_trials + times.plan_trials;
+  EXPECT_TRUE(compile(g, {y}, options).search_report()->recalled);
+  EXPECT_EQ(times.kernel_trials + times.plan_trials, trials);
+  options.compiler.buckets = {{"n", {8, 256, 512}}};
+  EXPECT_FALSE(compile(g, {y}, options).search_report()->recalled);
+}
+
+RememberedPlan some_plan() {
+  RememberedPlan plan;
+  plan.choice = "0 0 1;011";
+  plan.draft = support::hash128("a");
+  plan.best = support::hash128("b");
+  plan.schedules = {{2, 10.25, 7.5, "nest block=64 lanes=8"}, {0, 1e-3, 5e-4, "x"}};
+  plan.seconds = 60;
+  plan.report.fast_us = 100.125;
+  plan.report.best_us = 1.0 / 3;
+  plan.report.structures = 7;
+  plan.report.finished = true;
+  plan.report.model = {0.5, 1.25};
+  return plan;
+}
+
+TEST(RememberedPlan, TextIsReadAsItWasWritten) {
+  const RememberedPlan plan = some_plan();
+  const auto read = parse_remembered(to_text(plan));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->choice, plan.choice);
+  EXPECT_EQ(read->draft, plan.draft);
+  EXPECT_EQ(read->best, plan.best);
+  EXPECT_EQ(read->schedules, plan.schedules);
+  EXPECT_EQ(read->seconds, plan.seconds);
+  EXPECT_EQ(to_string(read->report), to_string(plan.report));
+  EXPECT_EQ(read->report.best_us, plan.report.best_us);
+}
+
+TEST(RememberedPlan, OtherTextIsNothing) {
+  const std::string text = to_text(some_plan());
+  EXPECT_FALSE(parse_remembered("").has_value());
+  EXPECT_FALSE(parse_remembered("searched plan 2" + text.substr(15)).has_value());
+  EXPECT_FALSE(parse_remembered(text + "schedule -1 1 1 x\n").has_value());
+  EXPECT_FALSE(parse_remembered(text + "schedule 1 1 x\n").has_value());
+  EXPECT_FALSE(parse_remembered(text + "choice 1;1\n").has_value());
+  // Every line is needed but those of schedules.
+  for (size_t begin = 0; begin < text.find("schedule "); begin = text.find('\n', begin) + 1) {
+    std::string shorter = text;
+    shorter.erase(begin, text.find('\n', begin) + 1 - begin);
+    EXPECT_FALSE(parse_remembered(shorter).has_value()) << text.substr(begin, 20);
+  }
+}
+
+}  // namespace
+}  // namespace luminal::compiler

@@ -1,7 +1,9 @@
 #include "luminal/compiler/kernel_tuning.h"
 
 #include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/graph/dim_binding.h"
 #include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/search/kernel_data.h"
 #include "luminal/search/kernel_space.h"
 
 namespace luminal::compiler {
@@ -10,17 +12,27 @@ namespace {
 /// Made at the first trial: a search that finds everything in the database needs no workbench.
 class LazyBench : public search::Workbench {
  public:
-  explicit LazyBench(std::function<std::unique_ptr<search::Workbench>()> make)
-      : make_(std::move(make)) {}
+  explicit LazyBench(std::function<search::Workbench&()> make) : make_(std::move(make)) {}
   search::Tried try_out(const std::vector<std::string>& schedules) override {
-    if (!bench_) bench_ = make_();
-    return bench_->try_out(schedules);
+    return make_().try_out(schedules);
   }
 
  private:
-  std::function<std::unique_ptr<search::Workbench>()> make_;
-  std::unique_ptr<search::Workbench> bench_;
+  std::function<search::Workbench&()> make_;
 };
+
+/// Bytes of all tensors of a kernel.
+double bytes_of(const search::KernelTask& task) {
+  double bytes = 0;
+  const auto add = [&](NodeId id) {
+    const graph::TensorType& type = task.arena->tensor(id);
+    const graph::Extents extents = graph::extents_of(type.shape, task.options.dims);
+    bytes += static_cast<double>(graph::byte_size(type.dtype, graph::element_count(extents)));
+  };
+  for (const NodeId id : search::tensors_read(*task.arena, task.kernel)) add(id);
+  for (const kernel::Root& root : task.kernel.roots) add(root.tensor);
+  return bytes;
+}
 
 std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task) {
   search::BenchOptions options;
@@ -63,13 +75,31 @@ bool KernelTuning::is_finished(size_t kernel, size_t trials) const {
   return entries_[kernel]->finished_trials >= trials;
 }
 
+/// Benches hold data, what is expected and code, so those of the last kernels are kept.
+search::Workbench& KernelTuning::bench_of(size_t kernel) {
+  constexpr double kMostBytes = 256e6;  // of tensors, which a bench has some copies of
+  Entry& entry = *entries_[kernel];
+  std::erase(with_benches_, kernel);
+  with_benches_.push_back(kernel);
+  double bytes = 0;
+  for (size_t k = with_benches_.size(); k-- > 0;) {
+    bytes += bytes_of(entries_[with_benches_[k]]->task);
+    if (bytes <= kMostBytes || with_benches_[k] == kernel) continue;
+    for (size_t old = 0; old <= k; ++old) entries_[with_benches_[old]]->bench.reset();
+    with_benches_.erase(with_benches_.begin(), with_benches_.begin() + static_cast<int64_t>(k) + 1);
+    break;
+  }
+  if (!entry.bench)
+    entry.bench =
+        options_.tools.kernels ? options_.tools.kernels(entry.task) : real_bench(entry.task);
+  return *entry.bench;
+}
+
 void KernelTuning::tune(size_t kernel, size_t trials) {
   Entry& entry = *entries_[kernel];
   if (entry.finished_trials >= trials) return;
   database_.add_kernel(entry.key.kernel, entry.task.text, entry.task.label);
-  LazyBench bench([&] {
-    return options_.tools.kernels ? options_.tools.kernels(entry.task) : real_bench(entry.task);
-  });
+  LazyBench bench([&]() -> search::Workbench& { return bench_of(kernel); });
   search::TuneOptions how;
   how.strategy = options_.strategy;
   how.seed = options_.seed;

@@ -48,7 +48,10 @@ class KernelTuning {
     std::unique_ptr<search::Space> space;
     search::TunedChoice choice;
     size_t finished_trials = 0;
+    std::unique_ptr<search::Workbench> bench;
   };
+
+  search::Workbench& bench_of(size_t kernel);
 
   search::TuningDatabase& database_;
   std::string device_;
@@ -57,6 +60,7 @@ class KernelTuning {
   std::function<void(const std::string&, const search::TuneProgress&)> progress_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::map<std::string, size_t> number_of_;  // by text and shapes
+  std::vector<size_t> with_benches_;         // the last used last
   size_t measured_ = 0;
   bool unreliable_ = false;
 };

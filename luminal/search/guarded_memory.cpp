@@ -50,10 +50,17 @@ GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
     : mapping_(std::exchange(other.mapping_, nullptr)),
       mapped_(other.mapped_),
       data_(other.data_),
-      size_(other.size_) {}
+      size_(other.size_),
+      read_only_(other.read_only_) {}
+
+void GuardedMemory::make_read_only() {
+  read_only_ = true;
+  ::mprotect(mapping_ + page_size(), mapped_ - 2 * page_size(), PROT_READ);
+}
 
 bool GuardedMemory::forbids(const void* address) const {
   const auto* place = static_cast<const std::byte*>(address);
+  if (read_only_ && place >= mapping_ && place < mapping_ + mapped_) return true;
   const std::byte* first = mapping_ + page_size();
   const std::byte* last = mapping_ + mapped_ - page_size();
   return (place >= mapping_ && place < first) || (place >= last && place < mapping_ + mapped_);

@@ -25,6 +25,8 @@ class GuardedMemory {
 
   std::byte* data() const { return data_; }
   std::span<std::byte> bytes() const { return {data_, static_cast<size_t>(size_)}; }
+  /// From now on whoever writes to it faults; the pages are as forbidden as those beside them.
+  void make_read_only();
   /// Whether an address lies in one of the forbidden pages.
   bool forbids(const void* address) const;
   /// Whether nobody wrote into the bytes that are left over.
@@ -35,6 +37,7 @@ class GuardedMemory {
   size_t mapped_ = 0;
   std::byte* data_ = nullptr;
   int64_t size_ = 0;
+  bool read_only_ = false;
 };
 
 }  // namespace luminal::search

@@ -6,29 +6,44 @@
 
 namespace luminal::search {
 
-GuardedTensors::GuardedTensors(const kernel::Arena& arena, const kernel::Kernel& kernel,
-                               const graph::DimValues& dims, const kernel::Tensors& data,
-                               const Candidate& candidate, GuardedMemory::Side side) {
+namespace {
+
+bool any_forbids(const std::deque<GuardedMemory>& blocks, const void* address) {
+  return std::any_of(blocks.begin(), blocks.end(),
+                     [&](const GuardedMemory& block) { return block.forbids(address); });
+}
+
+}  // namespace
+
+GuardedInputs::GuardedInputs(const kernel::Tensors& data, GuardedMemory::Side side) : side_(side) {
   for (const auto& [id, array] : data) {
-    std::byte* place = add(static_cast<int64_t>(array.bytes().size()), side);
-    std::copy(array.bytes().begin(), array.bytes().end(), place);
-    places_[id] = place;
+    GuardedMemory& block = blocks_.emplace_back(static_cast<int64_t>(array.bytes().size()), side);
+    std::copy(array.bytes().begin(), array.bytes().end(), block.data());
+    block.make_read_only();
+    places_[id] = block.data();
   }
+}
+
+bool GuardedInputs::forbids(const void* address) const { return any_forbids(blocks_, address); }
+
+GuardedTensors::GuardedTensors(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                               const graph::DimValues& dims, const GuardedInputs& inputs,
+                               const Candidate& candidate)
+    : inputs_(inputs), places_(inputs.places()) {
   for (const kernel::Root& root : kernel.roots) {
     const graph::TensorType& type = arena.tensor(root.tensor);
     const int64_t count = graph::element_count(graph::extents_of(type.shape, dims));
-    places_[root.tensor] = add(graph::byte_size(type.dtype, count), side);
+    places_[root.tensor] = add(graph::byte_size(type.dtype, count));
   }
-  for (const int64_t bytes : candidate.temporaries) temporaries_.push_back(add(bytes, side));
+  for (const int64_t bytes : candidate.temporaries) temporaries_.push_back(add(bytes));
   int64_t scratch = 0;
   for (const CandidateLaunch& launch : candidate.launches)
     scratch = std::max(scratch, launch.scratch_bytes);
-  scratch_ = add(scratch, side);
+  scratch_ = add(scratch);
 }
 
 bool GuardedTensors::forbids(const void* address) const {
-  return std::any_of(blocks_.begin(), blocks_.end(),
-                     [&](const GuardedMemory& block) { return block.forbids(address); });
+  return any_forbids(blocks_, address) || inputs_.forbids(address);
 }
 
 bool GuardedTensors::is_intact() const {

@@ -74,13 +74,34 @@ void KernelBench::build(const std::vector<std::string>& schedules) {
 }
 
 void KernelBench::check(Known& known) {
-  const auto* candidate = std::get_if<Candidate>(&known.outcome);
-  if (candidate == nullptr || known.checked) return;
   known.checked = true;
+  if (auto why = check_->check(std::get<Candidate>(known.outcome))) {
+    known.outcome = std::move(*why);
+  } else {
+    has_passed_ = true;
+  }
+}
+
+void KernelBench::check(const std::vector<std::string>& schedules) {
+  std::vector<Known*> unchecked;
+  for (const std::string& schedule : schedules) {
+    Known& known = known_.at(schedule);
+    if (!known.checked && std::holds_alternative<Candidate>(known.outcome))
+      unchecked.push_back(&known);
+  }
+  if (unchecked.empty()) return;
   if (!check_)
     check_ = std::make_unique<KernelCheck>(*task_.arena, task_.kernel, task_.options.dims,
                                            options_.check);
-  if (auto why = check_->check(*candidate)) known.outcome = std::move(*why);
+  // Which one the others are compared with must not be a matter of chance.
+  size_t first = 0;
+  while (first < unchecked.size() && !has_passed_) check(*unchecked[first++]);
+  support::default_thread_pool().parallel_for(static_cast<int64_t>(first),
+                                              static_cast<int64_t>(unchecked.size()), 1,
+                                              [&](int64_t begin, int64_t end) {
+                                                for (int64_t k = begin; k < end; ++k)
+                                                  check(*unchecked[static_cast<size_t>(k)]);
+                                              });
 }
 
 TensorPlaces KernelBench::places() {
@@ -103,13 +124,13 @@ TensorPlaces KernelBench::places() {
 
 Tried KernelBench::try_out(const std::vector<std::string>& schedules) {
   build(schedules);
+  check(schedules);
   std::vector<const Candidate*> candidates;
   std::vector<size_t> numbers;
   Tried tried;
   tried.results.resize(schedules.size());
   for (size_t k = 0; k < schedules.size(); ++k) {
-    Known& known = known_.at(schedules[k]);
-    check(known);
+    const Known& known = known_.at(schedules[k]);
     if (const auto* rejected = std::get_if<Rejected>(&known.outcome)) {
       tried.results[k] = *rejected;
     } else {

@@ -3,6 +3,7 @@
 // turns on the same data.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,8 @@ class KernelBench : public Workbench {
 
   /// Makes code for those that have none yet, all at a time.
   void build(const std::vector<std::string>& schedules);
+  /// Those that have not been checked yet, all at a time once one has passed.
+  void check(const std::vector<std::string>& schedules);
   void check(Known& known);
   /// Memory for all tensors, those that are read filled.
   TensorPlaces places();
@@ -76,6 +79,7 @@ class KernelBench : public Workbench {
   std::vector<runtime::HostMemory> memory_;
   TensorPlaces places_;
   std::map<std::string, Known> known_;
+  std::atomic<bool> has_passed_ = false;
 };
 
 }  // namespace luminal::search

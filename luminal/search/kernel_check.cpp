@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "luminal/graph/dim_binding.h"
-#include "luminal/search/guarded_tensors.h"
 #include "luminal/search/run_apart.h"
 
 namespace luminal::search {
@@ -29,43 +28,44 @@ std::vector<Array> results_in(const GuardedTensors& memory, const kernel::Arena&
 KernelCheck::KernelCheck(const kernel::Arena& arena, const kernel::Kernel& kernel,
                          graph::DimValues dims, const CheckOptions& options)
     : arena_(arena), kernel_(kernel), dims_(std::move(dims)), options_(options) {
-  expectation(DataKind::kOrdinary);
+  trial(DataKind::kOrdinary);
 }
 
 KernelCheck::~KernelCheck() = default;
 
-const kernel::Tensors& KernelCheck::data() const { return expectations_[0]->data(); }
+const kernel::Tensors& KernelCheck::data() const { return trials_[0]->expected.data(); }
 
-KernelExpectation& KernelCheck::expectation(DataKind kind) {
-  for (const auto& each : expectations_)
-    if (each->kind() == kind) return *each;
-  const KernelExpectation* ordinary = expectations_.empty() ? nullptr : expectations_[0].get();
-  return *expectations_.emplace_back(std::make_unique<KernelExpectation>(
-      arena_, kernel_, dims_, kind, options_.seed, options_.points, ordinary));
+KernelCheck::Trial& KernelCheck::trial(DataKind kind) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : trials_)
+    if (each->expected.kind() == kind) return *each;
+  const KernelExpectation* ordinary = trials_.empty() ? nullptr : &trials_[0]->expected;
+  const auto side =
+      kind == DataKind::kOrdinary ? GuardedMemory::Side::kEnd : GuardedMemory::Side::kBegin;
+  return *trials_.emplace_back(std::make_unique<Trial>(
+      KernelExpectation(arena_, kernel_, dims_, kind, options_.seed, options_.points, ordinary),
+      side));
 }
 
 std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
-  KernelExpectation& ordinary = expectation(DataKind::kOrdinary);
-  auto why = check_on(candidate, ordinary);
-  farthest_ = ordinary.farthest();
-  if (why) return why;
-  return check_on(candidate, expectation(candidate.mixes_neighbours ? DataKind::kInfinite
-                                                                    : DataKind::kSpecial));
+  if (auto why = check_on(candidate, trial(DataKind::kOrdinary))) return why;
+  return check_on(candidate,
+                  trial(candidate.mixes_neighbours ? DataKind::kInfinite : DataKind::kSpecial));
 }
 
-std::optional<Rejected> KernelCheck::check_on(const Candidate& candidate,
-                                              KernelExpectation& expected) {
-  for (const GuardedMemory::Side side : {GuardedMemory::Side::kEnd, GuardedMemory::Side::kBegin}) {
-    const GuardedTensors memory(arena_, kernel_, dims_, expected.data(), candidate, side);
-    const ApartOptions apart{.limit = options_.limit, .is_forbidden = [&](const void* address) {
-                               return memory.forbids(address);
-                             }};
-    if (auto why = run_apart([&] { memory.run(candidate); }, apart)) return why;
-    if (!memory.is_intact())
-      return Rejected{Rejected::Why::kOutOfBounds, "it wrote into bytes beside a tensor"};
-    if (auto what = expected.fault(results_in(memory, arena_, kernel_, dims_)))
-      return Rejected{Rejected::Why::kWrongResult, std::move(*what)};
-  }
+std::optional<Rejected> KernelCheck::check_on(const Candidate& candidate, Trial& trial) {
+  const GuardedTensors memory(arena_, kernel_, dims_, trial.inputs, candidate);
+  const ApartOptions apart{.limit = options_.limit, .is_forbidden = [&](const void* address) {
+                             return memory.forbids(address);
+                           }};
+  if (auto why = run_apart([&] { memory.run(candidate); }, apart)) return why;
+  if (!memory.is_intact())
+    return Rejected{Rejected::Why::kOutOfBounds, "it wrote into bytes beside a tensor"};
+  std::vector<Array> results = results_in(memory, arena_, kernel_, dims_);
+  const std::lock_guard lock(mutex_);
+  auto what = trial.expected.fault(std::move(results));
+  if (trial.expected.kind() == DataKind::kOrdinary) farthest_ = trial.expected.farthest();
+  if (what) return Rejected{Rejected::Why::kWrongResult, std::move(*what)};
   return std::nullopt;
 }
 

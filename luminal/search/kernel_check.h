@@ -2,17 +2,19 @@
 // infinities, NaNs and large values, against the oracle at sampled points and against the first
 // candidate that passed everywhere (kernel_expectation.h).
 //
-// A candidate runs in a child process, twice: with its tensors pushed against forbidden pages at
-// the one end and at the other.
+// A candidate runs in a child process, once on each: first with its tensors pushed against
+// forbidden pages at the one end, then at the other.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "luminal/kernel/evaluate.h"
 #include "luminal/search/candidate.h"
+#include "luminal/search/guarded_tensors.h"
 #include "luminal/search/kernel_expectation.h"
 
 namespace luminal::search {
@@ -33,7 +35,8 @@ class KernelCheck {
               const CheckOptions& options = {});
   ~KernelCheck();
 
-  /// Why a candidate does not count; nothing if it does.
+  /// Why a candidate does not count; nothing if it does. May be called from several threads, whose
+  /// candidates run at a time.
   std::optional<Rejected> check(const Candidate& candidate);
   /// How near the last candidate came to what is allowed, on ordinary data: 1 is as far as it may
   /// be.
@@ -43,14 +46,23 @@ class KernelCheck {
   const kernel::Tensors& data() const;
 
  private:
-  KernelExpectation& expectation(DataKind kind);
-  std::optional<Rejected> check_on(const Candidate& candidate, KernelExpectation& expected);
+  /// What is expected on data of a kind, and that data where candidates read it.
+  struct Trial {
+    Trial(KernelExpectation what, GuardedMemory::Side side)
+        : expected(std::move(what)), inputs(expected.data(), side) {}
+    KernelExpectation expected;
+    GuardedInputs inputs;
+  };
+
+  Trial& trial(DataKind kind);
+  std::optional<Rejected> check_on(const Candidate& candidate, Trial& trial);
 
   const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   graph::DimValues dims_;
   CheckOptions options_;
-  std::vector<std::unique_ptr<KernelExpectation>> expectations_;
+  std::mutex mutex_;  // of all below
+  std::vector<std::unique_ptr<Trial>> trials_;
   double farthest_ = 0.0;
 };
 

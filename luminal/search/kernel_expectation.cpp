@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "luminal/graph/elements.h"
 #include "luminal/graph/epsilon.h"
 
 namespace luminal::search {
@@ -21,6 +22,20 @@ double element(const Array& array, int64_t position) {
   const graph::Scalar scalar = array.at(position);
   return graph::is_float(array.dtype()) ? scalar.as_double()
                                         : static_cast<double>(scalar.as_int64());
+}
+
+/// How many elements are compared at a time.
+constexpr int64_t kBlock = 1024;
+
+/// Elements from a position on, as numbers.
+void load_elements(const Array& array, int64_t begin, int64_t count, std::vector<double>& numbers) {
+  const graph::ElementRun run{.position = begin, .count = count};
+  numbers.resize(static_cast<size_t>(count));
+  if (graph::is_float(array.dtype()))
+    return graph::load(array.dtype(), array.bytes().data(), run, numbers.data());
+  std::vector<int64_t> integers(numbers.size());
+  graph::load(array.dtype(), array.bytes().data(), run, integers.data());
+  std::copy(integers.begin(), integers.end(), numbers.begin());
 }
 
 /// What a dtype makes of a number. Integers are rounded by what computes them.
@@ -137,17 +152,27 @@ std::optional<std::string> KernelExpectation::fault_at(const Point& point, const
 std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Array& result) {
   const Array& first = results_[root];
   if (std::ranges::equal(result.bytes(), first.bytes())) return std::nullopt;
-  const double both = 2 * kDeviations * largest_[root];
-  for (int64_t i = 0; i < result.size(); ++i) {
-    const double actual = element(result, i);
-    const double other = element(first, i);
-    if (actual == other || (std::isnan(actual) && std::isnan(other))) continue;
-    if (kind_ != DataKind::kOrdinary && !(std::isfinite(other) && std::isfinite(actual))) continue;
-    // Each was rounded by half a unit.
-    const double limit = both + 2 * graph::epsilon(result.dtype()) * std::abs(other) + 0x1p-126;
-    if (!(std::abs(actual - other) <= limit))
-      return fmt::format("element {} of result {} is {}, another candidate gives {}", i, root,
-                         actual, other);
+  const double both = 2 * kDeviations * largest_[root] + 0x1p-126;
+  // Each was rounded by half a unit.
+  const double relative = 2 * graph::epsilon(result.dtype());
+  std::vector<double> actual;
+  std::vector<double> other;
+  for (int64_t begin = 0; begin < result.size(); begin += kBlock) {
+    const int64_t count = std::min(kBlock, result.size() - begin);
+    load_elements(result, begin, count, actual);
+    load_elements(first, begin, count, other);
+    // One test for all of them: nearly always there is nothing more to look at.
+    bool all_near = true;
+    for (size_t i = 0; i < actual.size(); ++i)
+      all_near &= std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i]);
+    for (size_t i = 0; !all_near && i < actual.size(); ++i) {
+      if (actual[i] == other[i] || (std::isnan(actual[i]) && std::isnan(other[i]))) continue;
+      if (kind_ != DataKind::kOrdinary && !(std::isfinite(other[i]) && std::isfinite(actual[i])))
+        continue;
+      if (!(std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i])))
+        return fmt::format("element {} of result {} is {}, another candidate gives {}",
+                           begin + static_cast<int64_t>(i), root, actual[i], other[i]);
+    }
   }
   return std::nullopt;
 }

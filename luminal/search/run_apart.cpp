@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 
 #include "luminal/support/error.h"
@@ -78,26 +79,17 @@ int status_of(pid_t child) {
   return status;
 }
 
-std::optional<Rejected> judged(int status, const std::string& text) {
-  using Why = Rejected::Why;
-  if (WIFSIGNALED(status))
-    return Rejected{Why::kCrash, fmt::format("it was ended by signal {} ({})", WTERMSIG(status),
-                                             ::strsignal(WTERMSIG(status)))};
-  switch (WEXITSTATUS(status)) {
-    case kDone:
-      return std::nullopt;
-    case kForbidden:
-      return Rejected{Why::kOutOfBounds, "it touched memory beside a tensor"};
-    case kThrew:
-      return Rejected{Why::kCrash, text};
-    default:
-      return Rejected{Why::kCrash, fmt::format("it ended with status {}", WEXITSTATUS(status))};
-  }
-}
+/// A child and where it can be heard.
+struct Child {
+  pid_t id = 0;
+  int channel = 0;
+};
 
-}  // namespace
-
-std::optional<Rejected> run_apart(const std::function<void()>& work, const ApartOptions& options) {
+/// Starts the work. One child at a time is made: another one would keep the channel open that says
+/// when this one has ended.
+Child started(const std::function<void()>& work, const ApartOptions& options) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0)
     throw DeviceError("pipe", errno, "no channel to a child: {}", std::strerror(errno));
@@ -112,9 +104,33 @@ std::optional<Rejected> run_apart(const std::function<void()>& work, const Apart
     be_child(work, options, ends[1]);
   }
   ::close(ends[1]);
+  return {child, ends[0]};
+}
+
+std::optional<Rejected> judged(int status, const std::string& text) {
+  using Why = Rejected::Why;
+  if (WIFSIGNALED(status))
+    return Rejected{Why::kCrash, fmt::format("it was ended by signal {} ({})", WTERMSIG(status),
+                                             ::strsignal(WTERMSIG(status)))};
+  switch (WEXITSTATUS(status)) {
+    case kDone:
+      return std::nullopt;
+    case kForbidden:
+      return Rejected{Why::kOutOfBounds, "it touched memory that is not its own"};
+    case kThrew:
+      return Rejected{Why::kCrash, text};
+    default:
+      return Rejected{Why::kCrash, fmt::format("it ended with status {}", WEXITSTATUS(status))};
+  }
+}
+
+}  // namespace
+
+std::optional<Rejected> run_apart(const std::function<void()>& work, const ApartOptions& options) {
+  const auto [child, channel] = started(work, options);
   std::string text;
-  const bool ended = read_until_end(ends[0], options.limit, text);
-  ::close(ends[0]);
+  const bool ended = read_until_end(channel, options.limit, text);
+  ::close(channel);
   if (!ended) ::kill(child, SIGKILL);
   const int status = status_of(child);
   if (!ended)

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "luminal/search/guarded_memory.h"
 
@@ -51,6 +54,42 @@ TEST(RunApart, AnEndlessLoopIsStopped) {
   ASSERT_TRUE(why);
   EXPECT_EQ(why->why, Why::kTimeout);
   EXPECT_NE(why->detail.find("100 ms"), std::string::npos) << why->detail;
+}
+
+TEST(RunApart, ChildrenAtATimeDoNotWaitForEachOther) {
+  volatile bool forever = true;
+  const auto endless = [&] {
+    while (forever) std::this_thread::yield();
+  };
+  std::vector<std::thread> threads;
+  std::array<std::optional<Rejected>, 4> why;
+  for (size_t k = 0; k < why.size(); ++k)
+    threads.emplace_back([&, k] {
+      // Those that end have more time than those that do not, and need next to none.
+      if (k % 2 == 0)
+        why[k] = run_apart(endless, {.limit = std::chrono::milliseconds(200)});
+      else
+        why[k] = run_apart([] {}, {.limit = std::chrono::milliseconds(20'000)});
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (size_t k = 0; k < why.size(); ++k) EXPECT_EQ(why[k].has_value(), k % 2 == 0) << k;
+}
+
+TEST(RunApart, MemoryThatIsReadOnlyCanBeReadOnly) {
+  GuardedMemory memory(100, Side::kEnd);
+  memory.data()[5] = std::byte{3};
+  memory.make_read_only();
+  const ApartOptions options{.is_forbidden = [&](const void* a) { return memory.forbids(a); }};
+  EXPECT_EQ(run_apart(
+                [&] {
+                  if (memory.data()[5] != std::byte{3}) throw std::runtime_error("it is gone");
+                },
+                options),
+            std::nullopt);
+  const auto why = run_apart([&] { memory.data()[5] = std::byte{4}; }, options);
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->why, Why::kOutOfBounds);
+  EXPECT_EQ(memory.data()[5], std::byte{3});
 }
 
 TEST(RunApart, OneByteBesideATensorIsOutOfBounds) {

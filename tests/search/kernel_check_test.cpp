@@ -159,6 +159,13 @@ TEST(KernelCheck, ACrashATimeOutAndAStrayWriteAreToldApart) {
         static_cast<volatile float*>(buffers[1])[1000] = 1;  // in the line of the last element
       });
   EXPECT_EQ(near.why, Why::kOutOfBounds) << near.detail;
+  const Rejected own_input =
+      rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        for (int i = 0; i < 1000; ++i) static_cast<float*>(buffers[1])[i] = 2.0F * x[i];
+        static_cast<volatile float*>(buffers[0])[500] = 0;  // what others read after it
+      });
+  EXPECT_EQ(own_input.why, Why::kOutOfBounds) << own_input.detail;
 }
 
 }  // namespace

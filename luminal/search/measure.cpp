@@ -11,31 +11,43 @@
 namespace luminal::search {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double microseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+double machine_clock() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::micro>(now).count();
 }
+
+/// No sample is longer if it can be shorter; how many runs there are between looks at the clock.
+constexpr double kLongestSample = 20'000;
+constexpr int kRunsPerLook = 16;
 
 /// One candidate while it is timed.
 struct Contestant {
   const std::function<void()>& run;
+  const std::function<double()>& clock;
   int repeats = 1;
   bool dropped = false;
   std::vector<double> samples = {};
 
   void sample() {
-    const auto begin = Clock::now();
-    for (int k = 0; k < repeats; ++k) run();
-    samples.push_back(microseconds_since(begin) / repeats);
+    const double begin = clock();
+    double end = begin;
+    int done = 0;
+    // Where the machine became busy, as many runs as in the beginning may take seconds.
+    while (done < repeats && end - begin < kLongestSample) {
+      const int more = std::min(repeats - done, kRunsPerLook);
+      for (int k = 0; k < more; ++k) run();
+      done += more;
+      end = clock();
+    }
+    samples.push_back((end - begin) / done);
   }
 
   /// Warms caches and finds how often a sample has to run to be long enough for the clock.
   void warm_up(double sample_us) {
     run();
-    const auto begin = Clock::now();
+    const double begin = clock();
     run();
-    const double once = std::max(microseconds_since(begin), 0.05);
+    const double once = std::max(clock() - begin, 0.05);
     repeats = std::clamp(static_cast<int>(std::ceil(sample_us / once)), 1, 10'000);
   }
 };
@@ -45,16 +57,43 @@ Timing timing_of(const std::vector<double>& samples) {
   return {std::max(summary.median, 1e-3), summary.spread, static_cast<int>(summary.count)};
 }
 
+double quickest(const Contestant& contestant) {
+  return *std::min_element(contestant.samples.begin(), contestant.samples.end());
+}
+
 /// Whether a contestant still may be the best: its quickest sample is not far behind.
 bool may_win(const Contestant& contestant, double best_median, double hopeless) {
-  return *std::min_element(contestant.samples.begin(), contestant.samples.end()) <
-         hopeless * best_median;
+  return quickest(contestant) < hopeless * best_median;
 }
 
 double best_median(const std::vector<Contestant>& contestants) {
   double best = std::numeric_limits<double>::infinity();
   for (const Contestant& each : contestants) best = std::min(best, support::median(each.samples));
   return best;
+}
+
+/// Whether an order of the best would be luck: the best one spreads a lot, another one was clearly
+/// quicker at times, or many samples of all were disturbed, or most of the first one, by which
+/// others are compared with earlier ones.
+bool is_unreliable(const std::vector<Contestant>& contestants, const Timing& best) {
+  constexpr double kSpread = 0.15;
+  constexpr double kQuicker = 0.9;
+  constexpr double kDisturbed = 1.2;
+  constexpr double kMostDisturbed = 0.3;
+  constexpr double kMostlyDisturbed = 1.3;
+  if (best.spread_us > kSpread * best.median_us) return true;
+  if (support::median(contestants.front().samples) >
+      kMostlyDisturbed * quickest(contestants.front()))
+    return true;
+  double disturbed = 0;
+  double all = 0;
+  for (const Contestant& each : contestants) {
+    const double least = quickest(each);
+    if (least < kQuicker * best.median_us) return true;
+    for (const double sample : each.samples) disturbed += sample > kDisturbed * least ? 1 : 0;
+    all += static_cast<double>(each.samples.size());
+  }
+  return disturbed > kMostDisturbed * all;
 }
 
 /// Whether every one that is left is known well enough.
@@ -72,13 +111,16 @@ bool is_settled(const std::vector<Contestant>& contestants, const MeasureOptions
 Measured measure_runs(const std::vector<std::function<void()>>& runs,
                       const MeasureOptions& options) {
   constexpr int kRoundsBeforeDropping = 3;
-  constexpr double kUnreliable = 0.15;
+  // A machine that is very busy makes the least number of samples take any time.
+  constexpr double kMostOvertime = 8;
+  constexpr double kLeastOvertime = 2e6;
+  const std::function<double()> clock = options.clock ? options.clock : machine_clock;
   std::vector<Contestant> contestants;
   for (const std::function<void()>& run : runs) {
-    contestants.push_back({run});
+    contestants.push_back({run, clock});
     contestants.back().warm_up(options.sample_us);
   }
-  const auto begin = Clock::now();
+  const double begin = clock();
   for (int round = 0; round < options.most_samples; ++round) {
     for (Contestant& each : contestants)
       if (!each.dropped) each.sample();
@@ -87,16 +129,18 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
       for (Contestant& each : contestants)
         each.dropped = each.dropped || !may_win(each, best, options.hopeless);
     }
-    const bool late = microseconds_since(begin) > options.seconds * 1e6;
+    const double elapsed = clock() - begin;
+    const bool late = elapsed > options.seconds * 1e6;
     if (round + 1 >= options.least_samples && (late || is_settled(contestants, options))) break;
+    if (elapsed > std::max(kMostOvertime * options.seconds * 1e6, kLeastOvertime) && round > 0)
+      break;
   }
   Measured result;
   for (const Contestant& each : contestants) result.timings.push_back(timing_of(each.samples));
   const auto best =
       std::min_element(result.timings.begin(), result.timings.end(),
                        [](const Timing& a, const Timing& b) { return a.median_us < b.median_us; });
-  result.unreliable =
-      best != result.timings.end() && best->spread_us > kUnreliable * best->median_us;
+  result.unreliable = best != result.timings.end() && is_unreliable(contestants, *best);
   return result;
 }
 

@@ -20,12 +20,14 @@ struct MeasureOptions {
   double sample_us = 200;       ///< quick kernels run several times for one sample
   double hopeless = 1.25;       ///< slower than the best by this factor after a few rounds: dropped
   double steady_spread = 0.02;  ///< enough is known if spread over median is below this
+  /// Microseconds since whenever. Null: the machine's clock.
+  std::function<double()> clock = nullptr;
 };
 
 /// What measuring gave.
 struct Measured {
   std::vector<Timing> timings;  ///< by candidate
-  /// The spread is so large that an order of the best would be luck.
+  /// Samples were disturbed so much that an order of the best would be luck.
   bool unreliable = false;
 };
 

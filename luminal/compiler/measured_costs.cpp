@@ -21,6 +21,7 @@ std::optional<double> MeasuredCosts::cost(kernel::Arena& arena, const kernel::Ke
   const kernel::Estimate chosen = kernel::estimate(arena, kernel, machine_, how);
   const KernelIdentity identity =
       identify(arena, chosen.kernel, kNestOfKernels, constants, options_);
+  if (!measured_.contains(support::hash128(identity.text))) return std::nullopt;
   search::KernelTask task;
   task.text = identity.text;
   task.options.dims = identity.dims;

@@ -4,10 +4,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/planned_program.h"
+#include "luminal/search/kernel_bench.h"
 #include "luminal/search/tuning_database.h"
 
 namespace luminal::compiler {
@@ -18,7 +20,11 @@ class MeasuredCosts : public KernelCosts {
   /// All must outlive it. The machine is what the structure is estimated with.
   MeasuredCosts(const search::TuningDatabase& database, const std::string& device,
                 const Options& options, const kernel::Machine& machine)
-      : database_(database), device_(device), options_(options), machine_(machine) {}
+      : database_(database),
+        device_(device),
+        options_(options),
+        machine_(machine),
+        measured_(database.measured_kernels(device, search::compiler_text())) {}
 
   std::optional<double> cost(kernel::Arena& arena, const kernel::Kernel& kernel,
                              const std::vector<NodeId>& constants) const override;
@@ -32,6 +38,7 @@ class MeasuredCosts : public KernelCosts {
   const std::string& device_;
   const Options& options_;
   const kernel::Machine& machine_;
+  std::set<support::Hash128> measured_;  // most kernels that are asked for are not
   mutable std::map<std::string, std::optional<double>> answers_;  // by identity
   mutable size_t asked_ = 0;
   mutable size_t hits_ = 0;

@@ -93,7 +93,7 @@ class GptBlock(nn.Module):
 
 
 class Gpt2(nn.Module):
-    """GPT-2 small, one token after the cached ones."""
+    """GPT-2 small: logits of the last token."""
 
     def __init__(self, past):
         super().__init__()
@@ -102,11 +102,11 @@ class Gpt2(nn.Module):
         self.norm = nn.LayerNorm(768)
         self.past = past
 
-    def forward(self, ids, keys, values):
-        x = self.words(ids) + self.places.weight[self.past:self.past + 1]
-        for block, k, v in zip(self.blocks, keys, values):
-            x = block(x, k, v)
-        return self.norm(x) @ self.words.weight.t()
+    def forward(self, ids, keys=None, values=None):
+        x = self.words(ids) + self.places.weight[self.past:self.past + len(ids)]
+        for i, block in enumerate(self.blocks):
+            x = block(x, keys[i] if self.past else None, values[i] if self.past else None)
+        return self.norm(x[-1:]) @ self.words.weight.t()
 
 
 class LlamaLayer(nn.Module):
@@ -263,9 +263,10 @@ def make(name, dtype):
     if what == "gpt block decode":
         past = sizes[0]
         return GptBlock(past).to(dtype), [rand(1, 768), rand(12, past, 64), rand(12, past, 64)]
-    if what == "gpt2 decode":
-        past = sizes[0]
-        return Gpt2(past).to(dtype), [torch.zeros(1, dtype=torch.long), rand(12, 12, past, 64), rand(12, 12, past, 64)]
+    if what in ("gpt2 decode", "gpt2 prefill"):
+        past = sizes[0] if what.endswith("decode") else 0
+        caches = [rand(12, 12, past, 64), rand(12, 12, past, 64)] if past else []
+        return Gpt2(past).to(dtype), [torch.zeros(1 if past else sizes[0], dtype=torch.long), *caches]
     if what in ("llama 1b decode", "llama 1b prefill"):
         past = sizes[0] if what.endswith("decode") else 0
         torch.set_default_dtype(dtype)  # twice the memory otherwise, and as long to fill

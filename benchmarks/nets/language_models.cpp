@@ -34,8 +34,10 @@ Tensor gpt2_norm(Network& network, const Tensor& x) {
   return layer_norm(x, weight, network.weight({width}, x.dtype()));
 }
 
+constexpr int64_t kGptLayers = 12, kGptWidth = 768, kGptWords = 50257;
+
 Tensor gpt2_layer(Network& network, const Tensor& input, int64_t past) {
-  constexpr int64_t kWidth = 768, kHeads = 12;
+  constexpr int64_t kWidth = kGptWidth, kHeads = 12;
   const Tensor h = gpt2_norm(network, input);
   const Tensor q = split_heads(biased(network, h, kWidth), kHeads);
   const Tensor k = appended(network, split_heads(biased(network, h, kWidth), kHeads), past);
@@ -72,13 +74,21 @@ Tensor llama_layer(Network& network, const Tensor& input, const Tensor& position
 
 }  // namespace
 
-void gpt2_decode(Network& network, DType dtype, int64_t past) {
-  const Tensor words = network.weight({50257, 768}, dtype);
-  const Tensor places = network.weight({1024, 768}, dtype);
-  Tensor x = embedding(words, network.input({1}, i64)) +
-             slice(places, 0, {.begin = past, .end = past + 1});
-  for (int layer = 0; layer < 12; ++layer) x = gpt2_layer(network, x, past);
-  network.outputs.push_back(matmul(gpt2_norm(network, x), transpose(words, 0, 1)));
+void gpt2(Network& network, DType dtype, int64_t tokens, int64_t past) {
+  const Tensor words = network.weight({kGptWords, kGptWidth}, dtype);
+  const Tensor places = network.weight({1024, kGptWidth}, dtype);
+  Tensor x = embedding(words, network.input({tokens}, i64)) +
+             slice(places, 0, {.begin = past, .end = past + tokens});
+  for (int64_t layer = 0; layer < kGptLayers; ++layer) x = gpt2_layer(network, x, past);
+  const Tensor last = slice(x, 0, {.begin = tokens - 1, .end = tokens});
+  network.outputs.push_back(matmul(gpt2_norm(network, last), transpose(words, 0, 1)));
+}
+
+double gpt2_flops(int64_t tokens, int64_t past) {
+  const double count = static_cast<double>(tokens);
+  const double seen = static_cast<double>(past) + (count + 1) / 2;
+  return 2.0 * kGptLayers * count * kGptWidth * (12 * kGptWidth + 2 * seen) +
+         2.0 * kGptWidth * kGptWords;
 }
 
 void llama_1b(Network& network, DType dtype, int64_t tokens, int64_t past) {

@@ -6,8 +6,12 @@
 
 namespace luminal::benchmarks {
 
-/// Logits of one token after `past` cached ones: 12 layers of width 768, 50257 words.
-void gpt2_decode(Network& network, DType dtype, int64_t past);
+/// Logits of the last of `tokens` tokens after `past` cached ones: 12 layers of width 768 with 12
+/// heads, 50257 words.
+void gpt2(Network& network, DType dtype, int64_t tokens, int64_t past);
+
+/// Flops of the products of gpt2.
+double gpt2_flops(int64_t tokens, int64_t past);
 
 /// Logits of the last of `tokens` tokens after `past` cached ones: 16 layers of width 2048 with 32
 /// heads that share 8 heads of keys and values, 128256 words.

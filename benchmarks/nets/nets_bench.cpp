@@ -97,10 +97,12 @@ std::vector<Case> all_cases() {
     cases.push_back({"gpt block decode 128", dtype,
                      [=](Network& network) { gpt_block(network, dtype, 1, 128); }, gpt_flops(1)});
   }
-  for (const DType dtype : {f32, bf16})
+  for (const DType dtype : {f32, bf16}) {
     cases.push_back({"gpt2 decode 128", dtype,
-                     [=](Network& network) { gpt2_decode(network, dtype, 128); },
-                     12 * gpt_flops(1)});
+                     [=](Network& network) { gpt2(network, dtype, 1, 128); }, gpt2_flops(1, 128)});
+    cases.push_back({"gpt2 prefill 128", dtype,
+                     [=](Network& network) { gpt2(network, dtype, 128, 0); }, gpt2_flops(128, 0)});
+  }
   cases.push_back({"llama 1b decode 128", bf16,
                    [](Network& network) { llama_1b(network, bf16, 1, 128); },
                    llama_1b_flops(1, 128)});

@@ -132,8 +132,11 @@ void NestEmitter::emit_block(const Block& block) {
 /// The inside of a loop whose axes are set.
 void NestEmitter::emit_body(const Statement& loop) {
   const std::optional<Expr> outer_row = row_axis_;
+  const size_t outer_axes = open_axes_.size();
+  open_axes_.insert(open_axes_.end(), loop.axes.begin(), loop.axes.end());
   if (loop.role == LoopRole::kRow) {
     row_axis_ = loop.axes.back();
+    axes_of_row_ = open_axes_.size();
     inner_loops_ = 0;
     row_loads_.clear();
     loops_of_row_ = 0;
@@ -147,7 +150,9 @@ void NestEmitter::emit_body(const Statement& loop) {
     }
   }
   emit_block(loop.body);
+  if (loop.role == LoopRole::kRow) row_loads_.clear();  // positions that no loop after it knows
   row_axis_ = outer_row;
+  open_axes_.erase(open_axes_.begin() + static_cast<std::ptrdiff_t>(outer_axes), open_axes_.end());
 }
 
 /// Whether a loop computes something costly that no row buffer holds.

@@ -109,6 +109,7 @@ class NestEmitter final : private BodyValues {
   llvm::Value* index_at_first_lane(const symbolic::Expr& expr);
   llvm::Value* sum_position(const kernel::Accumulator& accumulator);
   void note_row_load(kernel::NodeId tensor, const symbolic::Expr& position);
+  bool is_known_throughout_row(const symbolic::Expr& position) const;
   void prefetch_next_row(llvm::Value* lane, size_t copy, const symbolic::Expr& extent);
 
   bool depends_on_lanes(kernel::BodyId id) const;
@@ -126,6 +127,8 @@ class NestEmitter final : private BodyValues {
   bool at_first_lane_ = false;              // index expressions mean the first lane
   llvm::Value* mask_ = nullptr;             // lanes inside of the loop; null: all
   std::optional<symbolic::Expr> row_axis_;  // of the row loop around
+  std::vector<symbolic::Expr> open_axes_;   // of all loops around
+  size_t axes_of_row_ = 0;                  // how many of these are there throughout the row
   bool streaming_ = false;                  // stores of this version go past the caches
   std::vector<size_t> aligned_roots_;       // whose whole vectors are aligned here
   int inner_loops_ = 0;                     // vector loops written for this row so far

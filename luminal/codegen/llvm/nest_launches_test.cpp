@@ -228,6 +228,44 @@ TEST(NestLaunches, StreamingRowsOfOddLengthBeginAligned) {
     }
 }
 
+/// x less its sum over the first and the last axes, which are read again: batch statistics.
+Sample less_outer_sum(DType dtype, const graph::Extents& extents) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  const graph::Shape shape(extents.begin(), extents.end());
+  const NodeId x = graph.add_input("x", dtype, shape);
+  std::vector<int> channel_first{1, 0};
+  for (size_t axis = 2; axis < extents.size(); ++axis)
+    channel_first.push_back(static_cast<int>(axis));
+  const Edge turned{graph.whole(x).view.permute(channel_first), x};
+  const int reduced = static_cast<int>(extents.size()) - 1;
+  const NodeId sum = graph.add(Op::kSum, {turned}, graph::ReduceAttribute{reduced});
+  const NodeId scale = graph.add_constant(Scalar::of(dtype, -0.125));
+  const NodeId part = graph.add(Op::kMul, {graph.whole(sum), {View({}, {extents[1]}, {}), scale}});
+  View spread = graph.whole(part).view.insert_axis(0, extents[0]);
+  for (size_t axis = 2; axis < extents.size(); ++axis)
+    spread = spread.insert_axis(static_cast<int>(axis), extents[axis]);
+  graph.add_output("y", graph.whole(graph.add(Op::kAdd, {graph.whole(x), {spread, part}})));
+  sample.inputs.emplace("x", filled(dtype, extents, 3));
+  return sample;
+}
+
+TEST(NestLaunches, SumsOverAxesThatAreNotNeighboursThenTheSameTensor) {
+  const std::vector<graph::Extents> shapes{{8, 16, 8},     {3, 2, 64},  {8, 16, 7, 7},
+                                           {16, 64, 4, 4}, {2, 3, 130}, {1, 5, 33}};
+  for (const graph::Extents& extents : shapes)
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64})
+      for (const CpuTarget& target : targets()) {
+        Runner runner;
+        runner.target = target;
+        SCOPED_TRACE(fmt::format("{} of {} on {}", graph::name(dtype), graph::to_string(extents),
+                                 target.name));
+        const bool narrow = graph::bits(dtype) == 16;
+        check(less_outer_sum(dtype, extents), runner, {narrow ? 0.2 : 1e-4, 1e-5}, 2);
+        if (HasFailure()) return;
+      }
+}
+
 /// Windows of a row, padded: the maximum and the sum of each.
 TEST(NestLaunches, PooledWindowsWithStridesAndPads) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI8})

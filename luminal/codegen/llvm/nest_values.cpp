@@ -113,10 +113,20 @@ void NestEmitter::note_row_load(kernel::NodeId tensor, const Expr& position) {
   const auto stride = stride_along(position, *row_axis_);
   if (!stride || stride->stride.is_constant(0) || depends_on_lanes(stride->stride)) return;
   const RowLoad load{tensor, position + stride->stride, *lane_axis_};
+  if (!is_known_throughout_row(load.next)) return;
   const auto same = [&](const RowLoad& other) {
     return other.tensor == tensor && other.next == load.next;
   };
   if (std::none_of(row_loads_.begin(), row_loads_.end(), same)) row_loads_.push_back(load);
+}
+
+/// Whether later loops of the row can compute a position too: other axes of the loop that is being
+/// written (a sum over several) and what it read as an index are gone by then.
+bool NestEmitter::is_known_throughout_row(const Expr& position) const {
+  const auto of_row = open_axes_.begin() + static_cast<std::ptrdiff_t>(axes_of_row_);
+  return std::all_of(position.axes().begin(), position.axes().end(), [&](const Expr& axis) {
+    return axis == *lane_axis_ || std::find(open_axes_.begin(), of_row, axis) != of_row;
+  });
 }
 
 /// While this row is in the cache memory would be idle: each later loop asks for its share of the

@@ -50,9 +50,11 @@ std::optional<RegionUpdate> match_region_update(Arena& arena, const Kernel& kern
   Region region;
   for (const Expr& test : value.exprs)
     if (!add_test(test, region)) return std::nullopt;
-  const Expr low = region.low.value_or(0);
-  const Expr extent = region.high.value_or(region.axis.axis_extent()) - low;
-  if (extent.bounds().lo < 0) return std::nullopt;
+  // What would lie outside of the axis is left out; dims decide whether anything is left.
+  const Expr end = region.axis.axis_extent();
+  const Expr low = symbolic::max(region.low.value_or(0), 0);
+  const Expr high = symbolic::min(region.high.value_or(end), end);
+  const Expr extent = symbolic::max(high - low, 0);
   RegionUpdate update{old.tensor, {}};
   std::vector<symbolic::Binding> bindings;
   for (const Expr& axis : kernel.axes) {

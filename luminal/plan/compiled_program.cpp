@@ -67,7 +67,7 @@ class Compiled : public CompiledProgram, private RunMemory {
     bind(request);
     place(request);
     prepare();
-    for (size_t k = 0; k < plan_.steps.size(); ++k) execute(k, request);
+    for (size_t k = 0; k < plan_.steps.size(); ++k) execute(k, request, Sorted::kAsRead);
     memory_.give_outputs(outputs);
   }
 
@@ -81,20 +81,20 @@ class Compiled : public CompiledProgram, private RunMemory {
       prepare(k);
       watcher.after(k, *this);
     }
-    // Who watches sees whole results.
-    const auto prefixes = std::exchange(sorted_prefixes_, {});
     for (size_t k = 0; k < plan_.steps.size(); ++k) {
       watcher.before(plan_.prepare.size() + k, *this);
-      execute(k, request);
+      execute(k, request, Sorted::kWhole);
       watcher.after(plan_.prepare.size() + k, *this);
     }
-    sorted_prefixes_ = prefixes;
     std::vector<Array> outputs(plan_.outputs.size());
     memory_.give_outputs(outputs);
     return outputs;
   }
 
  private:
+  /// How much of its rows a sort computes: what later steps read, or all, for those who watch.
+  enum class Sorted { kAsRead, kWhole };
+
   /// An input of the graph and its data in the run before.
   struct Input {
     std::string name;
@@ -249,7 +249,7 @@ class Compiled : public CompiledProgram, private RunMemory {
     if (!step.schedule.empty()) span.note("schedule", step.schedule);
   }
 
-  void execute(size_t number, const RunRequest& request) {
+  void execute(size_t number, const RunRequest& request, Sorted sorted) {
     const PlanStep& step = plan_.steps[number];
     support::TraceSpan span("step", step.label);
     if (span.is_on()) describe(span, step);
@@ -261,7 +261,7 @@ class Compiled : public CompiledProgram, private RunMemory {
       else if (values)
         start(*launch, *values, pointers_[number]);
     } else if (const auto* host = std::get_if<HostStep>(&step.action)) {
-      compute(*host, step.node, request);
+      compute(*host, step.node, request, sorted);
     } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
       std::byte* const to = memory_.addresses()[copy->to];
       const std::byte* const from = memory_.addresses()[copy->from];
@@ -284,7 +284,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   const graph::DimBindings& dims() const override { return dims_; }
   Array array(size_t buffer) const override { return memory_.array(buffer); }
 
-  void compute(const HostStep& host, NodeId node, const RunRequest& request) {
+  void compute(const HostStep& host, NodeId node, const RunRequest& request, Sorted sorted) {
     std::vector<Array> operands;
     for (const size_t operand : host.operands) {
       operands.push_back(array(operand));
@@ -296,15 +296,16 @@ class Compiled : public CompiledProgram, private RunMemory {
       }
     }
     const auto prefix = sorted_prefixes_.find(node);
-    run_host_step(host, {.operands = operands,
-                         .dims = dims_,
-                         .result = memory_.addresses()[host.result],
-                         .result_bytes = values_.bytes(host.result),
-                         .team = team_,
-                         .text = request.text != nullptr ? *request.text : std::cout,
-                         .sorted_prefix = prefix == sorted_prefixes_.end()
-                                              ? std::numeric_limits<int64_t>::max()
-                                              : prefix->second});
+    run_host_step(host,
+                  {.operands = operands,
+                   .dims = dims_,
+                   .result = memory_.addresses()[host.result],
+                   .result_bytes = values_.bytes(host.result),
+                   .team = team_,
+                   .text = request.text != nullptr ? *request.text : std::cout,
+                   .sorted_prefix = sorted == Sorted::kWhole || prefix == sorted_prefixes_.end()
+                                        ? std::numeric_limits<int64_t>::max()
+                                        : prefix->second});
   }
 
   Plan plan_;

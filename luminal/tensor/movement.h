@@ -75,7 +75,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<Dim>& extents, int 
 /// Joined along an existing axis.
 Tensor concat(const std::vector<Tensor>& tensors, int axis);
 /// x with its elements from `begin` on along the axis replaced by `values`, whose other extents are
-/// those of x: new rows of a cache. What would lie past the end is left out.
+/// those of x: new rows of a cache. What would lie outside of x is left out.
 Tensor update_slice(const Tensor& x, int axis, const Dim& begin, const Tensor& values);
 /// Joined along a new axis.
 Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);

@@ -63,6 +63,53 @@ TEST(Updates, ACacheThatIsGivenAwayStaysWhereItIs) {
   for (size_t k = 0; k < 8; ++k) EXPECT_NEAR(sums[k], correct[k], 1e-5);
 }
 
+/// The cache after an update at `begin`, by loops.
+std::vector<float> updated(std::vector<float> cache, int64_t columns, int64_t begin,
+                           const std::vector<float>& piece, int64_t width) {
+  const auto rows = static_cast<int64_t>(cache.size()) / columns;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t k = 0; k < width; ++k)
+      if (begin + k >= 0 && begin + k < columns)
+        cache[static_cast<size_t>(r * columns + begin + k)] =
+            piece[static_cast<size_t>(r * width + k)];
+  return cache;
+}
+
+TEST(Updates, LeaveOutWhatWouldLieOutsideOfTheAxis) {
+  const std::vector<float> before{1, 2, 3, 4, 5, 6}, piece{10, 11, 20, 21};
+  Graph g;
+  const Dim at = g.dim("at", 0, 1000000000);
+  const Tensor cache = g.input("cache", {2, 3}), columns = g.input("columns", {2, 2});
+  const Tensor next = update_slice(cache, 1, at - 2, columns);
+  for (const bool given_away : {false, true}) {
+    Executable exe = compile(g, {next});
+    if (given_away) exe.update(cache, next);
+    for (const int64_t begin : {-2, -1, 0, 1, 2, 3, 900000000}) {
+      SCOPED_TRACE(fmt::format("at {}, given away {}", begin, given_away));
+      exe.set(cache, before);
+      exe.set(columns, piece);
+      exe.set_dim("at", begin + 2);
+      exe.run();
+      EXPECT_EQ(exe.get<float>(next), updated(before, 3, begin, piece, 2));
+    }
+  }
+}
+
+TEST(Updates, LeaveOutWhatASymbolicAxisDoesNotHave) {
+  Graph g;
+  const Dim length = g.dim("length", 0, 16);
+  const Tensor cache = g.input("cache", {2, length}), columns = g.input("columns", {2, 1});
+  const Tensor next = update_slice(cache, 1, 2, columns);
+  Executable exe = compile(g, {next});
+  for (const int64_t extent : {0, 1, 2, 3, 16}) {
+    const std::vector<float> before(static_cast<size_t>(2 * extent), 5.0F);
+    exe.set(cache, Array::from<float>(DType::kF32, {2, extent}, before));
+    exe.set(columns, std::vector<float>{10, 20});
+    exe.run();
+    EXPECT_EQ(exe.get<float>(next), updated(before, extent, 2, {10, 20}, 1)) << extent;
+  }
+}
+
 TEST(Updates, WithoutGivingAwayTheOldValueStays) {
   Cache c;
   EXPECT_EQ(copies(c.g, {c.next}), 1);

@@ -132,7 +132,8 @@ bool BodyCode::pads_with_zeros(const BodyNode& where) const {
 
 Value* BodyCode::where(const BodyNode& node) {
   if (prepared_.contains(node.children[0])) return load(node.children[0]);
-  if (pads_with_zeros(node))
+  // A load may stand for a product that was computed here: nothing is in memory then.
+  if (pads_with_zeros(node) && known_value(node.children[0]) == nullptr)
     return guarded_load(node.children[0], conditions(node.exprs), node.exprs);
   return BodyValues::where(node);
 }

@@ -43,11 +43,16 @@ Value* BodyValues::both(Value* a, Value* b) {
   return ir_.CreateAnd(widened(a, lanes), widened(b, lanes));
 }
 
-Value* BodyValues::value_of(BodyId id) {
+Value* BodyValues::known_value(BodyId id) const {
   for (size_t i = known_.size(); i-- > 0;) {
     const auto found = known_[i].find(id);
     if (found != known_[i].end()) return found->second;
   }
+  return nullptr;
+}
+
+Value* BodyValues::value_of(BodyId id) {
+  if (Value* value = known_value(id)) return value;
   Value* value = compute(id);
   known_.back().emplace(id, value);
   return value;

@@ -28,6 +28,8 @@ class BodyValues {
 
   /// The value of a body at the current place.
   llvm::Value* value_of(kernel::BodyId id);
+  /// The value of a body that was computed or defined in a scope that is open; null if none was.
+  llvm::Value* known_value(kernel::BodyId id) const;
   /// One bit that says whether a test holds, and whether all do (null: there are none).
   llvm::Value* condition(const symbolic::Expr& test);
   llvm::Value* conditions(std::span<const symbolic::Expr> tests);

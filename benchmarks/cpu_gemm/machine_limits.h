@@ -2,7 +2,6 @@
 // is compared with it: multiplications per second in registers and bytes per second read.
 #pragma once
 
-#include <llvm/IR/IntrinsicsX86.h>
 #include <time.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "luminal/codegen/llvm/jit_for_tests.h"
+#include "luminal/codegen/llvm/limit_kernels.h"
 #include "luminal/codegen/llvm/vector_builder.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/stats.h"
@@ -59,77 +59,21 @@ inline std::vector<double> interleaved(const std::vector<std::function<void()>>&
   return result;
 }
 
-/// A kernel that does nothing but multiply and add: `begin` to `end` rounds of 16 vectors.
-enum class PeakKind { kF32, kBf16, kI8 };
+using codegen::PeakKind;
+
+/// A kernel that does nothing but multiply and add.
 inline codegen::TestKernel peak_kernel(PeakKind kind) {
-  using codegen::VectorBuilder;
-  return codegen::TestKernel(codegen::host_target(), [kind](VectorBuilder& builder,
-                                                            const codegen::EntryArguments& entry) {
-    llvm::IRBuilder<>& ir = builder.ir();
-    const int lanes = builder.target().lanes(32);
-    llvm::Type* type =
-        VectorBuilder::vector(kind == PeakKind::kI8 ? builder.i32() : builder.f32(), lanes);
-    llvm::Value* memory = builder.buffer(entry, 0);
-    llvm::Value* x = builder.load(type, memory);
-    const int count = builder.target().vector_registers() == 32 ? 16 : 10;
-    codegen::Carried sums(static_cast<size_t>(count), llvm::Constant::getNullValue(type));
-    sums = builder.loop(
-        entry.begin, entry.end, builder.index(1), sums,
-        [&](llvm::Value*, llvm::ArrayRef<llvm::Value*> now) {
-          codegen::Carried next;
-          for (llvm::Value* sum : now) {
-            if (kind == PeakKind::kF32) {
-              next.push_back(builder.mul_add(x, x, sum));
-            } else if (kind == PeakKind::kBf16) {
-              llvm::Value* pairs =
-                  ir.CreateBitCast(x, VectorBuilder::vector(ir.getBFloatTy(), 2 * lanes));
-              next.push_back(builder.call_intrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
-                                                    {}, {sum, pairs, pairs}));
-            } else {
-              next.push_back(builder.call_intrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {},
-                                                    {sum, x, x}));
-            }
-          }
-          return next;
-        });
-    llvm::Value* total = sums[0];
-    for (size_t i = 1; i < sums.size(); ++i)
-      total = kind == PeakKind::kI8 ? ir.CreateAdd(total, sums[i]) : ir.CreateFAdd(total, sums[i]);
-    builder.store(total, builder.offset(memory, 64));
-  });
+  return {codegen::host_target(), codegen::peak_source(kind)};
 }
 
 /// Operations (two per product) of one round of peak_kernel.
 inline double peak_operations(PeakKind kind) {
-  const codegen::CpuTarget& target = codegen::host_target();
-  const double group = kind == PeakKind::kF32 ? 1 : kind == PeakKind::kBf16 ? 2 : 4;
-  return 2 * group * target.lanes(32) * (target.vector_registers() == 32 ? 16 : 10);
+  return codegen::peak_operations(kind, codegen::host_target());
 }
 
 /// Reads the lines (of 64 bytes) `begin` to `end` of its buffer.
 inline codegen::TestKernel read_kernel() {
-  using codegen::VectorBuilder;
-  return codegen::TestKernel(codegen::host_target(), [](VectorBuilder& builder,
-                                                        const codegen::EntryArguments& entry) {
-    const int lanes = builder.target().lanes(32);
-    llvm::Type* type = VectorBuilder::vector(builder.i32(), lanes);
-    llvm::Value* memory = builder.buffer(entry, 0);
-    const codegen::Carried zeros(4, llvm::Constant::getNullValue(type));
-    const codegen::Carried sums = builder.loop(
-        entry.begin, entry.end, builder.index(4), zeros,
-        [&](llvm::Value* line, llvm::ArrayRef<llvm::Value*> now) {
-          codegen::Carried next(now.begin(), now.end());
-          llvm::Value* at = builder.offset(memory, builder.ir().CreateMul(line, builder.index(64)));
-          for (int i = 0; i < 256; i += lanes * 4) {
-            llvm::Value*& sum = next[static_cast<size_t>(i / 64)];
-            sum = builder.ir().CreateXor(sum, builder.load(type, builder.offset(at, i)));
-          }
-          return next;
-        });
-    llvm::Value* total = sums[0];
-    for (size_t i = 1; i < 4; ++i) total = builder.ir().CreateXor(total, sums[i]);
-    builder.store(total, builder.buffer(entry, 1));
-  });
+  return {codegen::host_target(), codegen::read_source()};
 }
 
 /// Copies the lines `begin` to `end` of its first buffer to the second, past the caches.

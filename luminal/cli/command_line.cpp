@@ -14,6 +14,7 @@ constexpr const char* kExamples = R"(
 Examples:
   luminal run net.graph --dim seq=128 run a graph on random data
   luminal inspect gpt-block           what rules make of a network
+  luminal explain gpt-block           what runs, and why not otherwise
   luminal viz gpt-block -o page.html  a page of everything a compile did
   luminal devices                     what this machine computes on
   luminal tuning list                 kernels that have been measured
@@ -39,6 +40,7 @@ int run_command_line(std::vector<std::string> arguments, std::ostream& out, std:
   app.footer(kExamples);
   add_run_command(app, out);
   add_inspect_command(app, out);
+  add_explain_command(app, out);
   add_viz_command(app, out);
   add_tuning_command(app, out);
   add_cache_command(app, out);

@@ -19,6 +19,8 @@ void add_cache_command(CLI::App& app, std::ostream& out);
 void add_run_command(CLI::App& app, std::ostream& out);
 /// `luminal inspect GRAPH`: what rules make of a graph.
 void add_inspect_command(CLI::App& app, std::ostream& out);
+/// `luminal explain GRAPH`: what runs, and why so.
+void add_explain_command(CLI::App& app, std::ostream& out);
 /// `luminal viz GRAPH`: a page of everything a compile did.
 void add_viz_command(CLI::App& app, std::ostream& out);
 /// `luminal bench SUITE`: runs a benchmark program that is built.

@@ -1,11 +1,10 @@
 #include "luminal/cli/compile_record.h"
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <sstream>
 
 #include "luminal/cli/random_inputs.h"
+#include "luminal/cli/timed_run.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
 #include "luminal/compiler/make_compiled.h"
 #include "luminal/search/tuning_database.h"
@@ -54,32 +53,6 @@ void search_and_compile(const compiler::Options& options, const RecordOptions& w
   record.points = points_since(database, begin);
 }
 
-/// Runs often enough that one disturbance does not show: a step has its median time. The first run
-/// prepares weights and does not count.
-void run_it(CompileRecord& record) {
-  constexpr size_t kRuns = 7;
-  graph::FileRun files{.dims = record.dims};
-  fill_inputs(record.program->graph(), 1, files);
-  std::ostringstream text;
-  graph::RunRequest request;
-  request.dims = files.dims;
-  request.text = &text;
-  for (const auto& [name, value] : files.inputs) request.inputs[name] = &value;
-  record.program->run(request);
-  std::vector<std::vector<double>> times;
-  for (size_t run = 0; run < kRuns; ++run) {
-    record.run.clear();
-    request.on_step = [&](const graph::StepReport& step) { record.run.push_back(step); };
-    record.program->run(request);
-    times.resize(record.run.size());
-    for (size_t k = 0; k < record.run.size(); ++k) times[k].push_back(record.run[k].microseconds);
-  }
-  for (size_t k = 0; k < record.run.size(); ++k) {
-    std::nth_element(times[k].begin(), times[k].begin() + kRuns / 2, times[k].end());
-    record.run[k].microseconds = times[k][kRuns / 2];
-  }
-}
-
 }  // namespace
 
 CompileRecord record_compile(const graph::Graph& written, const RecordOptions& options) {
@@ -97,7 +70,7 @@ CompileRecord record_compile(const graph::Graph& written, const RecordOptions& o
     record.program = compiler::make_compiled(record.graph->simplified(), compile);
   record.compile_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (options.run) run_it(record);
+  if (options.run) record.run = timed_run(*record.program, record.dims);
   return record;
 }
 

@@ -7,6 +7,7 @@
 #include "luminal/cli/commands.h"
 #include "luminal/runtime/cpu/features.h"
 #include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/search/machine_limits.h"
 
 namespace luminal::cli {
 namespace {
@@ -14,7 +15,11 @@ namespace {
 void print_devices(bool json, std::ostream& out) {
   const runtime::CpuInfo& cpu = runtime::host_cpu();
   const int threads = runtime::default_thread_team().size();
+  const search::MachineLimits limits = search::measure_limits();
   if (json) {
+    nlohmann::ordered_json reads = nlohmann::ordered_json::array();
+    for (const search::MachineLimits::Reads& each : limits.reads)
+      reads.push_back({{"bytes", each.bytes}, {"bytes_per_second", each.rate}});
     out << nlohmann::ordered_json::array({{{"device", "cpu"},
                                            {"model", cpu.model},
                                            {"cores", cpu.cores},
@@ -22,7 +27,11 @@ void print_devices(bool json, std::ostream& out) {
                                            {"l1_bytes", cpu.l1_bytes},
                                            {"l2_bytes", cpu.l2_bytes},
                                            {"l3_bytes", cpu.l3_bytes},
-                                           {"features", cpu.features.to_string()}}})
+                                           {"features", cpu.features.to_string()},
+                                           {"f32_flops_per_second", limits.f32_flops},
+                                           {"bf16_flops_per_second", limits.bf16_flops},
+                                           {"i8_flops_per_second", limits.i8_flops},
+                                           {"reads", std::move(reads)}}})
                .dump(2)
         << '\n';
     return;
@@ -31,13 +40,21 @@ void print_devices(bool json, std::ostream& out) {
   fmt::print(out, "  caches: {} KB and {} KB of a core, {} KB shared\n", cpu.l1_bytes >> 10,
              cpu.l2_bytes >> 10, cpu.l3_bytes >> 10);
   fmt::print(out, "  instructions: {}\n", cpu.features.to_string());
+  fmt::print(out, "  measured now: {:.4g} Gflop/s in f32", limits.f32_flops * 1e-9);
+  if (limits.bf16_flops > 0) fmt::print(out, ", {:.4g} in bf16", limits.bf16_flops * 1e-9);
+  if (limits.i8_flops > 0) fmt::print(out, ", {:.4g} in i8", limits.i8_flops * 1e-9);
+  out << '\n';
+  for (const search::MachineLimits::Reads& each : limits.reads)
+    fmt::print(out, "  measured now: {:.3g} GB/s read of {} KB again and again\n", each.rate * 1e-9,
+               each.bytes >> 10);
 }
 
 }  // namespace
 
 void add_devices_command(CLI::App& app, std::ostream& out) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* devices = app.add_subcommand("devices", "What this machine computes on");
+  CLI::App* devices =
+      app.add_subcommand("devices", "What this machine computes on, and how fast it is at best");
   devices->add_flag("--json", *json, "As JSON");
   devices->footer(R"(
 Examples:

@@ -10,8 +10,10 @@
 #include "luminal/compiler/buffer_plan.h"
 #include "luminal/compiler/joint_steps.h"
 #include "luminal/compiler/kernel_definition.h"
+#include "luminal/compiler/kernel_notes.h"
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/labels.h"
+#include "luminal/compiler/plan_bench.h"
 #include "luminal/compiler/planned_program.h"
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
@@ -65,12 +67,14 @@ class PlanBuilder {
         options_(options),
         plan_(plan),
         checks_(index_checks(graph)),
-        planned_(graph, checked_nodes(), search_options(graph, options, found, costs, recall)),
+        search_(search_options(graph, options, found, costs, recall)),
+        planned_(graph, checked_nodes(), search_),
         program_(planned_.program()),
         arena_(planned_.arena()),
         cut_(planned_.plan()),
         buffers_(plan),
-        kernels_(options) {
+        kernels_(options),
+        notes_(planned_, search_.cut, options, words_) {
     find_kept();
     for (size_t k = 0; k < cut_.kernels.size(); ++k) add_kernel(k);
   }
@@ -103,6 +107,7 @@ class PlanBuilder {
     for (size_t k = 0; k < graph_.outputs().size(); ++k)
       plan_.outputs.push_back(buffer(planned_.output(k)));
     plan_.kernels = kernels_.take_kernels();
+    plan_.estimated_for = typical_dims(graph_, options_);
     buffers_.place();
   }
 
@@ -129,8 +134,9 @@ class PlanBuilder {
     PlannedKernel& planned = cut_.kernels[number];
     if (planned.copy && has_constants_of_original(planned)) return add_copy(planned);
     if (planned.copy) planned = written_out(arena_, program_, cut_, number);
-    labels_.push_back(
-        label_of(program_, nodes_inside(program_, planned.nodes, planned.reads), terms_));
+    words_.push_back(
+        words_of(program_, nodes_inside(program_, planned.nodes, planned.reads), terms_));
+    labels_.push_back(label_of(words_.back()));
     uses_.push_back(kernels_.add(arena_, planned.estimate.kernel, labels_.back(), kNestOfKernels,
                                  constants_of(planned)));
   }
@@ -142,6 +148,7 @@ class PlanBuilder {
     for (NodeId& tensor : use.tensors) tensor = counterpart(copy, tensor);
     uses_.push_back(std::move(use));
     labels_.push_back(labels_[copy.of]);
+    words_.push_back(words_[copy.of]);
   }
 
   /// What stands in a copy where a tensor of the original stands.
@@ -289,6 +296,9 @@ class PlanBuilder {
       temporaries.push_back(add_temporary(use, code, k, labels_[number], small, is_kept(planned)));
     std::optional<size_t> definition;
     if (options_.check_steps && !is_kept(planned)) definition = add_definition(planned);
+    const size_t note = note_of(number);
+    const auto parts = static_cast<size_t>(std::count(small.begin(), small.end(), false));
+    size_t part = 0;
     for (size_t k = 0; k < code.launches.size(); ++k) {
       const codegen::CpuLaunch& launch = code.launches[k];
       PlanStep step = step_of(planned.nodes.back(), labels_[number]);
@@ -313,10 +323,24 @@ class PlanBuilder {
       step.action = std::move(action);
       step.schedule = code.schedule.to_string();
       step.text = kernels_.text(use);
-      step.estimated_us = planned.estimate.microseconds;
+      step.notes = {note};
+      step.part = ++part;
+      step.parts = parts;
+      if (part == parts) step.estimated_us = plan_.notes[note].estimated_us;
       (launch.prepare || is_kept(planned) ? plan_.prepare : steps).push_back(std::move(step));
     }
     return steps;
+  }
+
+  /// Copies of a kernel have its note.
+  size_t note_of(size_t number) {
+    const PlannedKernel& planned = cut_.kernels[number];
+    if (planned.copy) return note_of(planned.copy->of);
+    const auto known = note_of_.find(number);
+    if (known != note_of_.end()) return known->second;
+    plan_.notes.push_back(notes_.note(number, kernels_, uses_[number]));
+    note_of_.emplace(number, plan_.notes.size() - 1);
+    return plan_.notes.size() - 1;
   }
 
   static bool writes(const codegen::CpuLaunch& launch, const codegen::LaunchBuffer& buffer) {
@@ -383,6 +407,7 @@ class PlanBuilder {
   const Options& options_;
   Plan& plan_;
   std::vector<IndexCheck> checks_;
+  ProgramSearch search_;
   PlannedProgram planned_;
   const GraphTerms terms_{[&](size_t definition) { return planned_.name(definition); },
                           [&](NodeId id) { return planned_.origin(id); }};
@@ -393,6 +418,9 @@ class PlanBuilder {
   KernelSet kernels_;
   std::vector<KernelUse> uses_;
   std::vector<std::string> labels_;
+  std::vector<std::vector<std::string>> words_;  // what kernels compute
+  KernelNotes notes_;
+  std::map<size_t, size_t> note_of_;  // by kernel of the cut
   std::map<NodeId, size_t> buffer_of_;
   std::set<NodeId> kept_;  // results that are kept between runs
 };

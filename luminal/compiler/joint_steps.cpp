@@ -136,6 +136,7 @@ PlanStep side_by_side(std::vector<PlanStep> steps, const Plan& plan) {
     result.schedule += " | " + steps[k].schedule;
     result.text += steps[k].text;
     result.estimated_us += steps[k].estimated_us;
+    result.notes.insert(result.notes.end(), steps[k].notes.begin(), steps[k].notes.end());
     launch.beside.push_back(std::move(std::get<LaunchStep>(steps[k].action)));
   }
   return result;

@@ -112,6 +112,13 @@ search::KernelTask KernelSet::task(size_t kernel) const {
 const std::string& KernelSet::label(size_t kernel) const { return units_[kernel]->label; }
 const std::string& KernelSet::identity(size_t kernel) const { return units_[kernel]->identity; }
 
+search::TuningKey KernelSet::key(size_t kernel, const std::string& device) const {
+  search::KernelTask task;
+  task.text = units_[kernel]->identity;
+  task.options.dims = units_[kernel]->dims;
+  return task.key(device);
+}
+
 void KernelSet::set_schedule(size_t kernel, const std::string& schedule) {
   units_[kernel]->options.schedule = codegen::Schedule::parse(schedule);
 }

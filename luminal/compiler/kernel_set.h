@@ -63,6 +63,8 @@ class KernelSet {
   const std::string& label(size_t kernel) const;
   /// What it is, but for the values of dims.
   const std::string& identity(size_t kernel) const;
+  /// What its measurements are kept under.
+  search::TuningKey key(size_t kernel, const std::string& device) const;
 
   /// Computes a kernel by this schedule, as its text says, instead of what is thought best.
   void set_schedule(size_t kernel, const std::string& schedule);

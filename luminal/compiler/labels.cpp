@@ -47,8 +47,8 @@ std::vector<NodeId> nodes_inside(const kernel::Program& program, std::span<const
   return {inside.begin(), inside.end()};
 }
 
-std::string label_of(const kernel::Program& program, std::span<const NodeId> inside,
-                     const GraphTerms& terms) {
+std::vector<std::string> words_of(const kernel::Program& program, std::span<const NodeId> inside,
+                                  const GraphTerms& terms) {
   // Which regions are whole inside; the widest one says most about a node.
   std::vector<std::pair<NodeId, std::string>> words;
   std::set<NodeId> covered;
@@ -84,9 +84,15 @@ std::string label_of(const kernel::Program& program, std::span<const NodeId> ins
       words.push_back({id, std::string(graph::name(program.node(id).op))});
   for (auto& [id, word] : words) id = terms.origin(id);
   std::sort(words.begin(), words.end());
+  std::vector<std::string> result;
+  for (auto& [id, word] : words) result.push_back(std::move(word));
+  return result;
+}
+
+std::string label_of(std::span<const std::string> words) {
   std::string text;
   for (size_t k = 0; k < words.size() && k < kMostWords; ++k)
-    text += (k > 0 ? " + " : "") + words[k].second;
+    text += (k > 0 ? " + " : "") + words[k];
   return words.size() > kMostWords ? text + " + ..." : text;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "luminal/graph/graph.h"
 #include "luminal/kernel/program.h"
@@ -23,8 +24,11 @@ struct GraphTerms {
   std::function<graph::NodeId(graph::NodeId)> origin;
 };
 
-/// "rms_norm + matmul + add".
-std::string label_of(const kernel::Program& program, std::span<const graph::NodeId> inside,
-                     const GraphTerms& terms);
+/// What a kernel computes, in words: {"rms_norm", "matmul", "add"}.
+std::vector<std::string> words_of(const kernel::Program& program,
+                                  std::span<const graph::NodeId> inside, const GraphTerms& terms);
+
+/// The first of them: "rms_norm + matmul + add".
+std::string label_of(std::span<const std::string> words);
 
 }  // namespace luminal::compiler

@@ -35,6 +35,7 @@ void add(SearchReport& all, SearchReport&& one) {
   all.model = one.model;
   all.fitted_model = one.fitted_model;
   for (KernelGain& gain : one.gains) all.gains.push_back(std::move(gain));
+  for (StructureTrial& trial : one.trials) all.trials.push_back(std::move(trial));
   all.finished = all.finished && one.finished;
   all.interrupted = all.interrupted || one.interrupted;
   all.unreliable = all.unreliable || one.unreliable;

@@ -58,6 +58,9 @@ struct Options {
   std::function<void(const codegen::KernelSource&, const codegen::CpuTarget&)> on_code = {};
   /// Keep the text of every kernel's loops, for explaining.
   bool keep_text = false;
+  /// Also note why not more was fused and in which other ways kernels could be computed, for
+  /// explaining: takes some time.
+  bool explain = false;
   /// Keep what every kernel should compute, compare every step of every run with it and end the run
   /// at the first that is wrong (plan/step_check.h). Slow.
   bool check_steps = false;

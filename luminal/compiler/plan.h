@@ -13,6 +13,7 @@ using plan::HostStep;
 using plan::index_checks;
 using plan::IndexCheck;
 using plan::KernelDefinition;
+using plan::KernelNote;
 using plan::LaunchStep;
 using plan::Place;
 using plan::Plan;

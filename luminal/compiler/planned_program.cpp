@@ -202,6 +202,15 @@ bool PlannedProgram::is_made_by_rules(NodeId id) const {
          std::find(roots.begin(), roots.end(), chosen) == roots.end();
 }
 
+bool PlannedProgram::is_in_same_instance(NodeId a, NodeId b) const {
+  if (!whole_) return true;
+  const auto place = [&](NodeId id) {
+    const ExpandedProgram::Source& source = whole_->source(id);
+    return std::pair(source.part, source.instance);
+  };
+  return place(a) == place(b);
+}
+
 const std::string& PlannedProgram::name(size_t definition) const {
   return searched().named()[definition].name;
 }

@@ -72,6 +72,9 @@ class PlannedProgram {
   /// What the program's named regions are called, by definition.
   const std::string& name(size_t definition) const;
 
+  /// True for values of one and the same instance of a repeated region, or of none.
+  bool is_in_same_instance(NodeId a, NodeId b) const;
+
   /// True for values that are made of weights and constants alone.
   bool is_kept(NodeId id) const;
 

@@ -57,6 +57,15 @@ struct KernelGain {
   double uses = 0.0;        ///< how often one run of the plan uses it
 };
 
+/// A structure that was looked at, or a whole plan of one that was timed.
+struct StructureTrial {
+  std::string name;          ///< its number, and whose schedules it has
+  bool used = false;         ///< it is the plan that was found
+  double kernels_us = 0.0;   ///< what its kernels take, each alone; 0: not all are known
+  double measured_us = 0.0;  ///< a run as a whole; 0: not measured
+  std::string rejected;      ///< why it was given up; empty: it was not
+};
+
 /// What a search did.
 struct SearchReport {
   double fast_us = 0.0;   ///< a run of the plan that the cost model chose; 0: not measured
@@ -68,8 +77,9 @@ struct SearchReport {
   size_t rejected = 0;    ///< of those
   /// How well the cost model ranks kernels, and how well with constants that fit their times.
   search::ModelQuality model = {};
-  search::ModelQuality fitted_model = {};  ///< with constants that fit the times
-  std::vector<KernelGain> gains = {};      ///< of the plan that was found, the largest first
+  search::ModelQuality fitted_model = {};   ///< with constants that fit the times
+  std::vector<KernelGain> gains = {};       ///< of the plan that was found, the largest first
+  std::vector<StructureTrial> trials = {};  ///< whole plans first
   /// Finalists were timed, and kernels of the best structures had all of their trials: another
   /// search would find the same.
   bool finished = false;

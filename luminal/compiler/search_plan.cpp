@@ -443,6 +443,7 @@ class PlanSearch {
     const auto place = std::find(names.begin(), names.end(), winner) - names.begin();
     chosen_ = all[static_cast<size_t>(place)];
     note_gains(chosen_);
+    note_trials(all, static_cast<size_t>(place));
     return plan_of(winner);
   }
 
@@ -471,6 +472,40 @@ class PlanSearch {
     std::stable_sort(gains.begin(), gains.end(), [](const KernelGain& a, const KernelGain& b) {
       return a.uses * (a.default_us - a.best_us) > b.uses * (b.default_us - b.best_us);
     });
+  }
+
+  /// Whole plans with what timing them gave, then structures that did not come so far.
+  void note_trials(const std::vector<Finalist>& all, size_t winner) {
+    std::set<size_t> timed;
+    for (size_t k = 0; k < all.size(); ++k) {
+      const Structure& structure = structures_[all[k].structure];
+      const bool tuned = std::any_of(all[k].schedules.begin(), all[k].schedules.end(),
+                                     [](const std::string& each) { return !each.empty(); });
+      StructureTrial trial;
+      trial.name = fmt::format("structure {}, {} schedules", all[k].structure + 1,
+                               tuned ? "tuned" : "default");
+      trial.used = k == winner;
+      const double kernels = total(structure, !tuned);
+      trial.kernels_us = std::isfinite(kernels) ? kernels : 0.0;
+      if (const auto known = database_.find(plan_key(), all[k].name())) {
+        if (const auto* timing = std::get_if<search::Timing>(&*known))
+          trial.measured_us = timing->median_us;
+        else
+          trial.rejected = search::to_string(*known);
+      }
+      timed.insert(all[k].structure);
+      report_.trials.push_back(std::move(trial));
+    }
+    for (size_t k = 0; k < structures_.size(); ++k) {
+      if (timed.contains(k)) continue;
+      const double kernels = total(structures_[k]);
+      const bool known = std::isfinite(kernels);
+      report_.trials.push_back({fmt::format("structure {}", k + 1), false, known ? kernels : 0.0,
+                                0.0,
+                                known ? "its kernels take longer than those of others"
+                                      : "given up: kernels of it that were measured take longer "
+                                        "than others do as a whole"});
+    }
   }
 
   double uses_of(const Finalist& chosen, size_t kernel) const {

@@ -16,6 +16,7 @@ std::string kind_of(const PlanStep& step) {
 std::string line_of(const PlanStep& step) {
   std::string text = fmt::format("  %{:<5} {:<40} {:<24} {}", step.node.value, step.label,
                                  graph::to_string(step.type), kind_of(step));
+  if (step.parts > 1) text += fmt::format(", launch {} of {}", step.part, step.parts);
   if (step.estimated_us > 0) text += fmt::format(", about {:.3g} us", step.estimated_us);
   return text + "\n";
 }

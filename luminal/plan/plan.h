@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "luminal/graph/program.h"
+#include "luminal/plan/kernel_note.h"
 #include "luminal/runtime/artifact.h"
 
 namespace luminal::plan {
@@ -113,6 +114,10 @@ struct PlanStep {
   double estimated_us = 0.0;   ///< what the cost model thinks
   /// Of a launch: which definition it is part of, if they were kept.
   std::optional<size_t> definition = {};
+  /// Of a launch: the kernels that it runs, by number of their notes.
+  std::vector<size_t> notes = {};
+  size_t part = 1;   ///< which launch of its kernel it is, from 1 on
+  size_t parts = 1;  ///< how many launches its kernel has
 };
 
 /// See above.
@@ -129,6 +134,8 @@ struct Plan {
   size_t prepared = 0;              ///< see above
   std::vector<KernelDefinition> definitions = {};  ///< one per kernel, if they were kept
   std::vector<Donation> donations = {};            ///< those that come first are better
+  std::vector<KernelNote> notes = {};              ///< one per distinct kernel
+  graph::DimValues estimated_for = {};             ///< the values of dims that estimates are for
   graph::DimValues made_for = {};   ///< values of dims that the choices are good for, if any
   std::vector<Plan> variants = {};  ///< of the same graph, made for other values of these dims
 };

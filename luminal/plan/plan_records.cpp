@@ -3,6 +3,7 @@
 #include <map>
 
 #include "luminal/graph/text.h"
+#include "luminal/plan/note_records.h"
 #include "luminal/plan/record_reader.h"
 #include "luminal/plan/record_writer.h"
 #include "luminal/plan/verify.h"
@@ -67,7 +68,7 @@ class Writer {
   /// Everything but the graph, which variants have in common.
   void body(const Plan& plan) {
     const auto& [graph, dims, buffers, kernels, prepare, steps, outputs, results, slots, prepared,
-                 definitions, donations, made_for, variants] = plan;
+                 definitions, donations, notes, estimated_for, made_for, variants] = plan;
     out_.list(dims, [&](const Expr& dim) { out_.expr(dim); });
     out_.list(buffers, [&](const PlanBuffer& each) { buffer(each); });
     out_.list(kernels, [&](const PlanKernel& each) {
@@ -83,10 +84,12 @@ class Writer {
       out_.number(each.input);
       out_.number(each.result);
     });
-    out_.list(made_for, [&](const auto& each) {
-      out_.text(each.first);
-      out_.signed_number(each.second);
-    });
+    out_.list(notes, [&](const KernelNote& each) { write_note(each, out_); });
+    for (const graph::DimValues* values : {&estimated_for, &made_for})
+      out_.list(*values, [&](const auto& each) {
+        out_.text(each.first);
+        out_.signed_number(each.second);
+      });
     out_.list(variants, [&](const Plan& each) { body(each); });
   }
 
@@ -125,8 +128,8 @@ class Writer {
   }
 
   void step(const PlanStep& step) {
-    const auto& [action, label, node, made_by_rules, type, schedule, text, estimated_us,
-                 definition] = step;
+    const auto& [action, label, node, made_by_rules, type, schedule, text, estimated_us, definition,
+                 notes, part, parts] = step;
     out_.number(action.index());
     std::visit([&](const auto& each) { write(each); }, action);
     out_.text(label);
@@ -137,6 +140,9 @@ class Writer {
     out_.text(text);
     out_.real(estimated_us);
     maybe(definition);
+    out_.numbers(notes);
+    out_.number(part);
+    out_.number(parts);
   }
 
   void write(const LaunchStep& launch) {
@@ -208,10 +214,12 @@ class Reader {
       const size_t input = in_.number();
       return Donation{input, in_.number()};
     });
-    for (size_t k = in_.count(); k-- > 0;) {
-      const std::string name = in_.text();
-      plan.made_for[name] = in_.signed_number();
-    }
+    plan.notes = in_.list([&] { return read_note(in_); });
+    for (graph::DimValues* values : {&plan.estimated_for, &plan.made_for})
+      for (size_t k = in_.count(); k-- > 0;) {
+        const std::string name = in_.text();
+        (*values)[name] = in_.signed_number();
+      }
     const size_t variants = in_.count();
     if (variants > 0 && !may_have_variants) RecordReader::reject("a variant has variants");
     for (size_t k = 0; k < variants; ++k) plan.variants.push_back(body(graph, false));
@@ -275,6 +283,9 @@ class Reader {
     step.text = in_.text();
     step.estimated_us = in_.real();
     step.definition = maybe();
+    step.notes = in_.numbers();
+    step.part = in_.number_below(kMostParts, "the part of a kernel");
+    step.parts = in_.number_below(kMostParts, "the parts of a kernel");
     return step;
   }
 

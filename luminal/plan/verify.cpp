@@ -121,6 +121,8 @@ class Verifier {
     for (const Expr& extent : step.type.shape) size(extent, step.label);
     if (step.definition && *step.definition >= plan_.definitions.size())
       add("a step is part of definition {} of {}", *step.definition, plan_.definitions.size());
+    for (const size_t note : step.notes)
+      if (note >= plan_.notes.size()) add("a step has note {} of {}", note, plan_.notes.size());
     std::visit([&](const auto& action) { check(action); }, step.action);
   }
 

@@ -421,13 +421,22 @@ void Executable::update(const Tensor& input, const Tensor& output) {
 }
 
 std::string Executable::explain() const {
-  if (const auto* compiled = dynamic_cast<const plan::CompiledProgram*>(program_.get()))
-    return fmt::format("{} nodes as written, {} after passes; native code: {}{}", nodes_as_written_,
-                       ir().size(), plan::to_string(compiled->plan()),
-                       search_report_ ? compiler::to_string(*search_report_) : "");
+  if (dynamic_cast<const plan::CompiledProgram*>(program_.get()) != nullptr)
+    return fmt::format("{} nodes as written, {} after passes; native code: {}", nodes_as_written_,
+                       ir().size(), compiler::to_string(explanation()));
   return fmt::format(
       "{} nodes as written, {} after passes; run by the interpreter, one node at a time.\n{}",
       nodes_as_written_, ir().size(), graph::list_steps(ir()));
+}
+
+compiler::Explanation Executable::explanation() const {
+  const auto* compiled = dynamic_cast<const plan::CompiledProgram*>(program_.get());
+  if (compiled == nullptr)
+    throw UserError("explanation", "the interpreter has no plan; compile for Backend::kCpu");
+  compiler::ExplainOptions options;
+  options.dims = dims_;
+  options.search = search_report_;
+  return compiler::explain(compiled->plan(), options);
 }
 
 Executable compile(const Graph& graph, const std::vector<Tensor>& outputs,

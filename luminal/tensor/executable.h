@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "luminal/compiler/explanation.h"
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/search_options.h"
 #include "luminal/graph/pass.h"
@@ -171,8 +172,11 @@ class Executable {
   const graph::Graph& ir() const { return program_->graph(); }
   /// What the search for the plan did; nothing if there was none.
   const std::optional<compiler::SearchReport>& search_report() const { return search_report_; }
-  /// What runs, in words: each step with its shape, and the named ops it belongs to.
+  /// What runs, in words: steps and what was fused into each, kernels and how they are computed,
+  /// memory. Why not more was fused is among it if `CompileOptions::compiler.explain` is set.
   std::string explain() const;
+  /// The same as data. UserError if the interpreter runs this.
+  compiler::Explanation explanation() const;
 
  private:
   friend Executable load(const std::string& path, const LoadOptions& options);

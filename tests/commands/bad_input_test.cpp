@@ -66,18 +66,20 @@ TEST_F(BadInput, AMissingFileIsNamed) {
   expect_failure({"run", none}, "none.graph");
   expect_failure({"inspect", none}, "none.graph");
   expect_failure({"viz", none}, "none.graph");
+  expect_failure({"explain", none}, "none.graph");
+  expect_failure({"explain", "mlp", "--database", folder_.file("none.db")}, "none.db");
   expect_failure({"tuning", "list", "--database", folder_.file("none.db")}, "none.db");
   expect_failure({"tuning", "merge", folder_.file("none.db"), "--database", folder_.file("t.db")},
                  "none.db");
 }
 
 TEST_F(BadInput, APlanOfAnotherVersionIsRefusedWithTheRemedy) {
-  for (const char* command : {"run", "inspect", "viz"})
+  for (const char* command : {"run", "inspect", "viz", "explain"})
     expect_failure({command, folder_.file("newer.plan")}, "newer than the format");
 }
 
 TEST_F(BadInput, AnUnknownOpIsNamedWithItsPlace) {
-  for (const char* command : {"run", "inspect", "viz"}) {
+  for (const char* command : {"run", "inspect", "viz", "explain"}) {
     expect_failure({command, folder_.file("unknown.graph")}, "frobnicate");
     expect_failure({command, folder_.file("unknown.graph")}, "line 2");
   }
@@ -96,6 +98,9 @@ TEST_F(BadInput, WithoutACacheDirectoryCommandsSayWhatNamesOne) {
   const Said search = shell(off, "viz softmax --search 1 -o " + folder_.file("p.html"));
   EXPECT_EQ(search.code, cli::kFailed);
   EXPECT_TRUE(has(search.out, "--database FILE"));
+  const Said explained = shell(off, "explain softmax --search 1");
+  EXPECT_EQ(explained.code, cli::kFailed);
+  EXPECT_TRUE(has(explained.out, "--database FILE"));
 }
 
 TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
@@ -110,6 +115,10 @@ TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   const Said said = shell(std::string("LUMINAL_CACHE_DIR=") + kReadOnly,
                           "viz softmax --no-run -o " + folder_.file("page.html"));
   EXPECT_EQ(said.code, cli::kDone) << said.out;
+  const Said explained =
+      shell(std::string("LUMINAL_CACHE_DIR=") + kReadOnly, "explain softmax --no-times");
+  EXPECT_EQ(explained.code, cli::kDone) << explained.out;
+  EXPECT_TRUE(has(explained.out, "softmax: 1 launch of 1 kernel"));
 }
 
 TEST_F(BadInput, ASuiteThatIsNotBuiltIsNamedWithHowToBuildIt) {

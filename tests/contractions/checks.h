@@ -49,7 +49,7 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     options.threads = way.threads;
     options.streaming_bytes = way.streaming_bytes;
     if (way.constants) options.constants = inputs_of(sample.graph);
-    std::optional<CpuKernel> code =
+    Recognised<CpuKernel> code =
         way.windows ? convolution_kernel(arena, kernel, way.target, options,
                                          {.always = !way.by_cost,
                                           .squares = way.squares,

@@ -210,7 +210,7 @@ TEST(Compile, ASearchedPlanGivesWhatTheInterpreterGives) {
   const std::vector<float> actual = searched.get<float>(net.y);
   const std::vector<float> expected = oracle.get<float>(net.y);
   for (size_t k = 0; k < expected.size(); ++k) EXPECT_NEAR(actual[k], expected[k], 1e-5);
-  EXPECT_NE(searched.explain().find("search: "), std::string::npos);
+  EXPECT_NE(searched.explain().find("\nSearch\n"), std::string::npos);
   EXPECT_GT(searched.search_report()->measured, 0U);
 }
 

@@ -118,8 +118,9 @@ std::vector<ScheduleSpace> attention_spaces(kernel::Arena& arena, const kernel::
                                             const CpuKernelOptions& options) {
   // With more queries than that runs of keys read the keys too often.
   constexpr double kMostForRuns = 64;
-  const std::shared_ptr<AttentionCode> code = chosen_attention(arena, kernel, target, options);
-  if (code == nullptr) return {};
+  const auto chosen = chosen_attention(arena, kernel, target, options);
+  if (!chosen) return {};
+  const std::shared_ptr<AttentionCode>& code = *chosen;
   const kernel::EstimateOptions sizes{.dims = options.dims, .typical_dim = options.typical_dim};
   const double queries = kernel::typical_value(code->queries(), sizes);
   const double keys = kernel::typical_value(code->plan.key.axis_extent(), sizes);

@@ -35,8 +35,8 @@ double steps_of(const Arena& arena, kernel::BodyId value) {
   return steps;
 }
 
-double time_of(const Arena& arena, const kernel::Kernel& kernel, const AttentionPlan& plan,
-               const kernel::Machine& machine, const kernel::EstimateOptions& options) {
+KernelWork work_of(const Arena& arena, const kernel::Kernel& kernel, const AttentionPlan& plan,
+                   const kernel::Machine& machine, const kernel::EstimateOptions& options) {
   const auto extent = [&](const Expr& axis) {
     return axis.is_axis() ? kernel::typical_value(axis.axis_extent(), options) : 1.0;
   };
@@ -56,14 +56,15 @@ double time_of(const Arena& arena, const kernel::Kernel& kernel, const Attention
     return size.is_axis() ? extent(size) : kernel::typical_value(size, options);
   });
   const double memory = bytes / machine.memory_bytes;
-  return machine.launch_us + 1e6 * (std::max(compute, memory) + 0.2 * std::min(compute, memory));
+  const double seconds = std::max(compute, memory) + 0.2 * std::min(compute, memory);
+  return {machine.launch_us + 1e6 * seconds, bytes, products + steps};
 }
 
 }  // namespace
 
-std::optional<double> attention_cost(Arena& arena, const kernel::Kernel& kernel,
-                                     const kernel::Machine& machine,
-                                     const kernel::EstimateOptions& options) {
+std::optional<KernelWork> attention_work(Arena& arena, const kernel::Kernel& kernel,
+                                         const kernel::Machine& machine,
+                                         const kernel::EstimateOptions& options) {
   constexpr int kProductBelowMaximumBelowSum = 3;
   const bool high =
       std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const kernel::Root& root) {
@@ -71,10 +72,19 @@ std::optional<double> attention_cost(Arena& arena, const kernel::Kernel& kernel,
       });
   if (!high || !options.reassociate) return std::nullopt;
   if (const auto plan = match_attention(arena, kernel))
-    return time_of(arena, kernel, *plan, machine, options);
+    return work_of(arena, kernel, *plan, machine, options);
   kernel::Machine loops = machine;
   loops.matrix_in_online = false;
-  return kernel::estimate(arena, kernel, loops, options).microseconds;
+  const kernel::Estimate found = kernel::estimate(arena, kernel, loops, options);
+  return KernelWork{found.microseconds, found.memory_bytes,
+                    found.vector_flops + found.matrix_flops};
+}
+
+std::optional<double> attention_cost(Arena& arena, const kernel::Kernel& kernel,
+                                     const kernel::Machine& machine,
+                                     const kernel::EstimateOptions& options) {
+  const auto work = attention_work(arena, kernel, machine, options);
+  return work ? std::optional(work->microseconds) : std::nullopt;
 }
 
 }  // namespace luminal::codegen

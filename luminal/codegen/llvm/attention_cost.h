@@ -9,8 +9,20 @@
 
 namespace luminal::codegen {
 
-/// Microseconds of a kernel with products below two reductions: as attention if it is one, else as
+/// What the model thinks that a kernel takes.
+struct KernelWork {
+  double microseconds = 0.0;
+  double memory_bytes = 0.0;
+  double flops = 0.0;  ///< a function counts as many additions as it takes
+};
+
+/// The work of a kernel with products below two reductions: as attention if it is one, else as
 /// loops. Nothing for other kernels, which the estimate knows best.
+std::optional<KernelWork> attention_work(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                         const kernel::Machine& machine,
+                                         const kernel::EstimateOptions& options);
+
+/// Microseconds of the same.
 std::optional<double> attention_cost(kernel::Arena& arena, const kernel::Kernel& kernel,
                                      const kernel::Machine& machine,
                                      const kernel::EstimateOptions& options);

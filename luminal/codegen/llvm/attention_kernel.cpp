@@ -183,14 +183,16 @@ AttentionCode::Scratch AttentionCode::scratch() const {
   return at;
 }
 
-std::shared_ptr<AttentionCode> chosen_attention(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                                const CpuTarget& target,
-                                                const CpuKernelOptions& options) {
+Recognised<std::shared_ptr<AttentionCode>> chosen_attention(kernel::Arena& arena,
+                                                            const kernel::Kernel& kernel,
+                                                            const CpuTarget& target,
+                                                            const CpuKernelOptions& options) {
   // With this many queries lanes along them are busy enough.
   constexpr double kManyQueries = 12;
-  if (!options.reassociate || options.round_each) return nullptr;
+  if (!options.reassociate) return Refusal{"sums may not be taken in another order"};
+  if (options.round_each) return Refusal{"every value is to be rounded"};
   const auto plan = match_attention(arena, kernel);
-  if (!plan) return nullptr;
+  if (!plan) return plan.refusal();
   auto code = std::make_shared<AttentionCode>();
   code->arena = &arena;
   code->kernel = kernel;
@@ -208,11 +210,11 @@ std::shared_ptr<AttentionCode> chosen_attention(kernel::Arena& arena, const kern
   return code;
 }
 
-std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                          const CpuTarget& target,
-                                          const CpuKernelOptions& options) {
-  std::shared_ptr<AttentionCode> code = chosen_attention(arena, kernel, target, options);
-  if (code == nullptr) return std::nullopt;
+Recognised<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                       const CpuTarget& target, const CpuKernelOptions& options) {
+  const auto chosen = chosen_attention(arena, kernel, target, options);
+  if (!chosen) return chosen.refusal();
+  std::shared_ptr<AttentionCode> code = *chosen;
   if (options.schedule) apply_schedule(*options.schedule, target, *code);
   const AttentionSchedule schedule = code->schedule;
   Launcher launcher(arena, std::move(code));

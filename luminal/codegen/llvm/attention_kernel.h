@@ -9,7 +9,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "luminal/codegen/llvm/attention_plan.h"
 #include "luminal/codegen/llvm/cpu_kernel.h"
@@ -90,13 +89,14 @@ void emit_attention(llvm::Module& module, const CpuTarget& target, const Attenti
 void emit_attention_runs(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
 void emit_attention_merge(llvm::Module& module, const CpuTarget& target, const AttentionCode& code);
 
-/// The attention that a kernel is, with what is thought best; null for other kernels.
-std::shared_ptr<AttentionCode> chosen_attention(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                                const CpuTarget& target,
-                                                const CpuKernelOptions& options);
+/// The attention that a kernel is, with what is thought best.
+Recognised<std::shared_ptr<AttentionCode>> chosen_attention(kernel::Arena& arena,
+                                                            const kernel::Kernel& kernel,
+                                                            const CpuTarget& target,
+                                                            const CpuKernelOptions& options);
 
-/// The launches of a kernel that is attention; nothing for others.
-std::optional<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                          const CpuTarget& target, const CpuKernelOptions& options);
+/// The launches of a kernel that is attention; none for others.
+Recognised<CpuKernel> attention_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                       const CpuTarget& target, const CpuKernelOptions& options);
 
 }  // namespace luminal::codegen

@@ -1,5 +1,7 @@
 #include "luminal/codegen/llvm/attention_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -27,15 +29,20 @@ class Matcher {
  public:
   Matcher(Arena& arena, const kernel::Kernel& kernel) : arena_(arena), kernel_(kernel) {}
 
-  std::optional<AttentionPlan> run() {
-    if (kernel_.roots.size() != 1) return std::nullopt;
-    if (!find_output() || !split_factors() || !match_weight() || !match_scores())
-      return std::nullopt;
-    if (!name_axes() || !match_values() || !all_reductions_known()) return std::nullopt;
-    return plan_;
+  Recognised<AttentionPlan> run() {
+    if (kernel_.roots.size() != 1) return Refusal{"it stores several results"};
+    if (find_output() && split_factors() && match_weight() && match_scores() && name_axes() &&
+        match_values() && all_reductions_known())
+      return plan_;
+    return Refusal{why_};
   }
 
  private:
+  bool refuse(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+
   std::vector<BodyId> reductions(BodyId root) const {
     std::vector<BodyId> result;
     for (const BodyId id : arena_.reachable(std::span(&root, 1)))
@@ -46,13 +53,15 @@ class Matcher {
   /// The highest reduction: a sum over one axis.
   bool find_output() {
     const std::vector<BodyId> all = reductions(kernel_.roots[0].value);
-    if (all.empty()) return false;
+    if (all.empty()) return refuse("it has no reduction");
     plan_.output = *std::max_element(all.begin(), all.end(), [&](BodyId a, BodyId b) {
       return arena_[a].height < arena_[b].height;
     });
     const BodyNode& node = arena_[plan_.output];
-    if (node.op != Op::kSum || node.exprs.size() != 1 || node.height < 3) return false;
-    if (!graph::is_float(node.dtype) || node.dtype == DType::kF64) return false;
+    if (node.op != Op::kSum || node.exprs.size() != 1 || node.height < 3)
+      return refuse("it is no sum of products below a softmax");
+    if (!graph::is_float(node.dtype) || node.dtype == DType::kF64)
+      return refuse(fmt::format("it sums {}", graph::name(node.dtype)));
     plan_.key = node.exprs[0];
     return true;
   }
@@ -87,7 +96,9 @@ class Matcher {
         value_factors_.emplace_back(id, divides);
       }
     }
-    return weight_.has_value() && !value_factors_.empty();
+    if (!weight_) return refuse("no factor of its sum is the exponential of a score");
+    if (value_factors_.empty()) return refuse("its sum has weights and no values");
+    return true;
   }
 
   /// What is left of the factors: they must stay within the axes of one of them, or the values
@@ -98,17 +109,19 @@ class Matcher {
           return std::pair(!a.second, arena_[a.first].free.size()) <
                  std::pair(!b.second, arena_[b.first].free.size());
         });
-    if (widest->second) return false;
+    if (widest->second) return refuse("it divides by what the weights should be multiplied with");
     BodyId value = widest->first;
     for (auto factor = value_factors_.begin(); factor != value_factors_.end(); ++factor) {
       if (factor == widest) continue;
       const auto& [id, divides] = *factor;
-      if (!kernel::is_subset(arena_[id].free, arena_[value].free)) return false;
+      if (!kernel::is_subset(arena_[id].free, arena_[value].free))
+        return refuse("its values are others for every query");
       value = arena_.op(divides ? Op::kDiv : Op::kMul, DType::kF32, {as_f32(value), as_f32(id)});
     }
     const auto operand = attention_operand(arena_, value, plan_.depth);
-    if (operand) plan_.values = *operand;
-    return operand.has_value();
+    if (!operand) return refuse("its values are sums themselves");
+    plan_.values = *operand;
+    return true;
   }
 
   BodyId as_f32(BodyId id) {
@@ -126,7 +139,8 @@ class Matcher {
     const BodyNode weight = arena_[*weight_];
     plan_.base_two = weight.op == Op::kExp2;
     const BodyNode sum = arena_[weight.children[0]];
-    if (sum.kind != BodyKind::kOp || sum.op != Op::kAdd) return false;
+    if (sum.kind != BodyKind::kOp || sum.op != Op::kAdd)
+      return refuse("its weights are not relative to the largest score");
     for (size_t k = 0; k < 2; ++k) {
       const auto max = negated_max(sum.children[k]);
       if (!max) continue;
@@ -140,7 +154,7 @@ class Matcher {
       plan_.maxima = {*max};
       return true;
     }
-    return false;
+    return refuse("its weights are not relative to the largest score of the same keys");
   }
 
   BodyId without_casts(BodyId id) const {
@@ -163,13 +177,15 @@ class Matcher {
   /// The one product inside of the score, and tests around it.
   bool match_scores() {
     const std::vector<BodyId> inside = reductions(plan_.score);
-    if (inside.size() != 1) return false;
+    if (inside.size() != 1)
+      return refuse(fmt::format("its scores hold {} sums and not one", inside.size()));
     plan_.products = inside[0];
     const BodyNode product = arena_[plan_.products];
-    if (product.exprs.size() != 1 || !kernel::contains(product.free, plan_.key)) return false;
+    if (product.exprs.size() != 1 || !kernel::contains(product.free, plan_.key))
+      return refuse("its scores are no product of queries and keys over one axis");
     plan_.inner = product.exprs[0];
     const auto contraction = kernel::match_contraction(arena_, plan_.products);
-    if (!contraction) return false;
+    if (!contraction) return refuse("its scores are no sum of products");
     for (const bool swapped : {false, true}) {
       const kernel::ContractionOperand& keys = swapped ? contraction->a : contraction->b;
       const kernel::ContractionOperand& queries = swapped ? contraction->b : contraction->a;
@@ -183,7 +199,7 @@ class Matcher {
       find_conditions();
       return true;
     }
-    return false;
+    return refuse("its keys are others for every query, or sums themselves");
   }
 
   void find_conditions() {
@@ -215,9 +231,10 @@ class Matcher {
     std::vector<Expr> depths;
     for (const Expr& axis : kernel_.axes)
       if (!kernel::contains(scored, axis) && kernel::contains(valued, axis)) depths.push_back(axis);
-    if (depths.size() != 1 || !depths[0].axis_extent().is_constant() ||
-        !plan_.inner.axis_extent().is_constant())
-      return false;
+    if (depths.size() != 1)
+      return refuse(fmt::format("its values have {} axes of their own and not one", depths.size()));
+    if (!depths[0].axis_extent().is_constant() || !plan_.inner.axis_extent().is_constant())
+      return refuse("the size of its heads is not known before it runs");
     plan_.depth = depths[0];
     plan_.query = 0;
     for (const Expr& axis : kernel_.axes) {
@@ -247,9 +264,12 @@ class Matcher {
     known.push_back(plan_.maxima[0]);
     known.push_back(plan_.products);
     const std::vector<BodyId> below = arena_.reachable(known);
-    return std::all_of(all.begin(), all.end(), [&](BodyId id) {
-      return id == plan_.output || std::find(below.begin(), below.end(), id) != below.end();
-    });
+    return std::all_of(all.begin(), all.end(),
+                       [&](BodyId id) {
+                         return id == plan_.output ||
+                                std::find(below.begin(), below.end(), id) != below.end();
+                       }) ||
+           refuse("it holds a reduction that is not part of attention");
   }
 
   /// The sum of the weights, under whatever name of the key axis.
@@ -265,12 +285,13 @@ class Matcher {
   AttentionPlan plan_;
   std::vector<std::pair<BodyId, bool>> all_factors_;
   std::optional<BodyId> weight_;
+  std::string why_;                                     // of what was refused
   std::vector<std::pair<BodyId, bool>> value_factors_;  // true for divisors
 };
 
 }  // namespace
 
-std::optional<AttentionPlan> match_attention(Arena& arena, const kernel::Kernel& kernel) {
+Recognised<AttentionPlan> match_attention(Arena& arena, const kernel::Kernel& kernel) {
   return Matcher(arena, kernel).run();
 }
 

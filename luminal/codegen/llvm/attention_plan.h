@@ -4,10 +4,10 @@
 // Batches, heads and groups of heads are rows like any other.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "luminal/codegen/llvm/attention_operand.h"
+#include "luminal/codegen/llvm/recognised.h"
 
 namespace luminal::codegen {
 
@@ -36,7 +36,7 @@ struct AttentionPlan {
   bool cheap_score = true;
 };
 
-/// The attention that a kernel of one root is, if it is one.
-std::optional<AttentionPlan> match_attention(kernel::Arena& arena, const kernel::Kernel& kernel);
+/// The attention that a kernel of one root is, or why it is none.
+Recognised<AttentionPlan> match_attention(kernel::Arena& arena, const kernel::Kernel& kernel);
 
 }  // namespace luminal::codegen

@@ -269,7 +269,7 @@ std::vector<ScheduleSpace> contraction_spaces(kernel::Arena& arena, const kernel
                                               const CpuKernelOptions& options) {
   CpuKernelOptions free = options;
   free.schedule.reset();
-  const std::optional<ContractionPlan> plan = plan_contraction(arena, kernel, free);
+  const Recognised<ContractionPlan> plan = plan_contraction(arena, kernel, free);
   if (!plan) return {};
   std::vector<ScheduleSpace> spaces;
   const auto chosen = [&](const ContractionKernelOptions& more) {

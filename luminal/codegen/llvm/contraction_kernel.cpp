@@ -35,13 +35,13 @@ class ContractionBuilder {
         launches_(arena, target, options),
         result_(launches_.kernel()) {}
 
-  std::optional<CpuKernel> build() {
-    std::optional<ContractionPlan> plan = plan_contraction(arena_, kernel_, options_);
-    if (!plan) return std::nullopt;
+  Recognised<CpuKernel> build() {
+    Recognised<ContractionPlan> plan = plan_contraction(arena_, kernel_, options_);
+    if (!plan) return plan.refusal();
     plan_ = std::move(*plan);
-    std::optional<ContractionSchedule> schedule =
+    Recognised<ContractionSchedule> schedule =
         schedule_contraction(arena_, plan_, target_, options_, more_);
-    if (!schedule) return std::nullopt;
+    if (!schedule) return schedule.refusal();
     specs_ = schedule->specs;
     gemv_ = schedule->gemv;
     chunk_ = schedule->chunk;
@@ -271,10 +271,9 @@ class ContractionBuilder {
 
 }  // namespace
 
-std::optional<CpuKernel> contraction_kernel(Arena& arena, const kernel::Kernel& kernel,
-                                            const CpuTarget& target,
-                                            const CpuKernelOptions& options,
-                                            const ContractionKernelOptions& more) {
+Recognised<CpuKernel> contraction_kernel(Arena& arena, const kernel::Kernel& kernel,
+                                         const CpuTarget& target, const CpuKernelOptions& options,
+                                         const ContractionKernelOptions& more) {
   return ContractionBuilder(arena, kernel, target, options, more).build();
 }
 

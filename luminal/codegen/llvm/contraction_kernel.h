@@ -26,9 +26,8 @@ struct ContractionKernelOptions {
 };
 
 /// The launches of a kernel, if it is a contraction and this way is good for it.
-std::optional<CpuKernel> contraction_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                            const CpuTarget& target,
-                                            const CpuKernelOptions& options,
-                                            const ContractionKernelOptions& more = {});
+Recognised<CpuKernel> contraction_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                         const CpuTarget& target, const CpuKernelOptions& options,
+                                         const ContractionKernelOptions& more = {});
 
 }  // namespace luminal::codegen

@@ -94,9 +94,10 @@ class Planner {
   Planner(Arena& arena, const kernel::Kernel& kernel, const CpuKernelOptions& options)
       : arena_(arena), kernel_(kernel), options_(options), next_axis_(kernel.axes.size()) {}
 
-  std::optional<ContractionPlan> plan() {
-    if (!find_reductions() || !assign_axes()) return std::nullopt;
-    if (!stand_in()) return std::nullopt;
+  Recognised<ContractionPlan> plan() {
+    if (!find_reductions()) return Refusal{why_};
+    if (!assign_axes()) return Refusal{"its products disagree about rows and columns"};
+    if (!stand_in()) return Refusal{"something is reduced after its products"};
     choose_columns();
     choose_rows();
     for (kernel::Root& root : plan_.roots) flatten_root(root);
@@ -106,12 +107,18 @@ class Planner {
   }
 
  private:
+  bool refuse(const char* why) {
+    why_ = why;
+    return false;
+  }
+
   /// The outermost reductions: products, and smaller ones.
   bool find_reductions() {
     std::vector<BodyId> stack;
     std::set<BodyId> seen;
     for (const kernel::Root& root : kernel_.roots) {
-      if (graph::bits(arena_.tensor(root.tensor).dtype) == 4) return false;
+      if (graph::bits(arena_.tensor(root.tensor).dtype) == 4)
+        return refuse("results are packed two to a byte");
       stack.push_back(root.value);
     }
     const AxisSet all = kernel::make_axis_set(kernel_.axes);
@@ -127,14 +134,16 @@ class Planner {
         early_.push_back(id);
       } else {
         const std::optional<Contraction> found = kernel::match_contraction(arena_, id);
-        if (!found || !can_sum(found->dtype)) return false;
+        if (!found) return refuse("it reduces what is no product of two operands");
+        if (!can_sum(found->dtype)) return refuse("its sums are of a type that tiles cannot add");
         contractions_.push_back(*found);
       }
     }
     std::sort(early_.begin(), early_.end());
     std::sort(contractions_.begin(), contractions_.end(),
               [](const Contraction& a, const Contraction& b) { return a.reduction < b.reduction; });
-    return !contractions_.empty() && contractions_.size() <= 4;
+    if (contractions_.empty()) return refuse("it holds no product of matrices");
+    return contractions_.size() <= 4 || refuse("it holds more than four products");
   }
 
   bool can_sum(DType dtype) const {
@@ -331,6 +340,7 @@ class Planner {
   AxisSet m_, n_;
   std::vector<Expr> batch_;
   ContractionPlan plan_;
+  const char* why_ = "";  // of what was refused
 };
 
 }  // namespace
@@ -372,8 +382,8 @@ NodeId private_tensor(Arena& arena, const graph::TensorType& type) {
   return id;
 }
 
-std::optional<ContractionPlan> plan_contraction(Arena& arena, const kernel::Kernel& kernel,
-                                                const CpuKernelOptions& options) {
+Recognised<ContractionPlan> plan_contraction(Arena& arena, const kernel::Kernel& kernel,
+                                             const CpuKernelOptions& options) {
   return Planner(arena, kernel, options).plan();
 }
 

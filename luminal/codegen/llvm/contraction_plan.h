@@ -62,8 +62,8 @@ struct ContractionPlan {
 };
 
 /// The plan of a kernel, if it is one or more products. New bodies go to the arena.
-std::optional<ContractionPlan> plan_contraction(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                                const CpuKernelOptions& options);
+Recognised<ContractionPlan> plan_contraction(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                             const CpuKernelOptions& options);
 
 /// Where a load reads, if it is linear in both flat axes and always inside of its tensor.
 std::optional<ProductOperand::Place> place_of(const kernel::Arena& arena, kernel::BodyId value,

@@ -28,13 +28,15 @@ class Scheduler {
     }
   }
 
-  std::optional<ContractionSchedule> run() {
-    if (!same_types() || has_sums_in_matrix()) return std::nullopt;
+  Recognised<ContractionSchedule> run() {
+    if (!same_types()) return Refusal{"its products are of different types"};
+    if (has_sums_in_matrix()) return Refusal{"its matrix is a sum itself"};
     const bool four_bit = choose_four_bit();
     if (!four_bit) schedule_.gemv = choose_gemv();
     if (!four_bit && !schedule_.gemv) {
-      if (asks_for(kGemmBlocksFamily) || asks_for(kGemvFamily) || !is_worth_it())
-        return std::nullopt;
+      if (asks_for(kGemmBlocksFamily)) return Refusal{"its weights are not blocks of four bits"};
+      if (asks_for(kGemvFamily)) return Refusal{"it has too many rows to stream the matrix"};
+      if (!is_worth_it()) return Refusal{"its products are too small for tiles"};
       choose();
       schedule_.chunk = chunk();
     }
@@ -334,11 +336,11 @@ class Scheduler {
 
 }  // namespace
 
-std::optional<ContractionSchedule> schedule_contraction(const Arena& arena,
-                                                        const ContractionPlan& plan,
-                                                        const CpuTarget& target,
-                                                        const CpuKernelOptions& options,
-                                                        const ContractionKernelOptions& more) {
+Recognised<ContractionSchedule> schedule_contraction(const Arena& arena,
+                                                     const ContractionPlan& plan,
+                                                     const CpuTarget& target,
+                                                     const CpuKernelOptions& options,
+                                                     const ContractionKernelOptions& more) {
   return Scheduler(arena, plan, target, options, more).run();
 }
 

@@ -26,10 +26,10 @@ struct ContractionSchedule {
 
 /// The schedule of a plan, if products are a good way to run it: the one of the options, if there
 /// is one (UserError if it does not fit).
-std::optional<ContractionSchedule> schedule_contraction(const kernel::Arena& arena,
-                                                        const ContractionPlan& plan,
-                                                        const CpuTarget& target,
-                                                        const CpuKernelOptions& options,
-                                                        const ContractionKernelOptions& more);
+Recognised<ContractionSchedule> schedule_contraction(const kernel::Arena& arena,
+                                                     const ContractionPlan& plan,
+                                                     const CpuTarget& target,
+                                                     const CpuKernelOptions& options,
+                                                     const ContractionKernelOptions& more);
 
 }  // namespace luminal::codegen

@@ -47,17 +47,25 @@ class ConvolutionBuilder {
         list_(arena, target, options),
         code_(std::make_shared<ConvolutionCode>()) {}
 
-  std::optional<CpuKernel> build() {
-    std::optional<ConvolutionPlan> plan = plan_convolution(arena_, kernel_, options_);
-    if (!plan) return std::nullopt;
-    if (more_.squares || !more_.always)
-      if (auto squares = winograd_kernel(arena_, kernel_, *plan, target_, options_, more_.squares))
-        return squares;
-    if (more_.depthwise || !more_.always)
-      if (auto direct = depthwise_kernel(arena_, kernel_, *plan, target_, options_)) return direct;
-    if (options_.schedule && options_.schedule->family() != kConvolutionFamily) return std::nullopt;
+  Recognised<CpuKernel> build() {
+    Recognised<ConvolutionPlan> plan = plan_convolution(arena_, kernel_, options_);
+    if (!plan) return plan.refusal();
+    if (more_.squares || !more_.always) {
+      auto squares = winograd_kernel(arena_, kernel_, *plan, target_, options_, more_.squares);
+      if (squares) return squares;
+      list_.kernel().refused.push_back({std::string(kWinogradFamily), squares.why()});
+    }
+    if (more_.depthwise || !more_.always) {
+      if (auto direct = depthwise_kernel(arena_, kernel_, *plan, target_, options_))
+        return std::move(*direct);
+      list_.kernel().refused.push_back(
+          {std::string(kDepthwiseFamily), "its planes have not one short filter each"});
+    }
+    if (options_.schedule && options_.schedule->family() != kConvolutionFamily)
+      return Refusal{list_.kernel().refused.back().why};
     code_->plan = std::move(*plan);
-    if (!more_.always && !is_worth_it()) return std::nullopt;
+    if (!more_.always && !is_worth_it())
+      return Refusal{"products of windows, or loops, are better for one so small or so narrow"};
     choose_tile();
     read_schedule();
     place_filter();
@@ -69,7 +77,7 @@ class ConvolutionBuilder {
   }
 
   std::vector<ScheduleSpace> spaces() {
-    std::optional<ConvolutionPlan> plan = plan_convolution(arena_, kernel_, options_);
+    Recognised<ConvolutionPlan> plan = plan_convolution(arena_, kernel_, options_);
     if (!plan) return {};
     std::vector<ScheduleSpace> result;
     if (auto squares = winograd_space(arena_, kernel_, *plan, target_, options_))
@@ -393,10 +401,9 @@ class ConvolutionBuilder {
 
 }  // namespace
 
-std::optional<CpuKernel> convolution_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                            const CpuTarget& target,
-                                            const CpuKernelOptions& options,
-                                            const ConvolutionKernelOptions& more) {
+Recognised<CpuKernel> convolution_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                         const CpuTarget& target, const CpuKernelOptions& options,
+                                         const ConvolutionKernelOptions& more) {
   return ConvolutionBuilder(arena, kernel, target, options, more).build();
 }
 

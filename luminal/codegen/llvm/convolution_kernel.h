@@ -26,10 +26,9 @@ struct ConvolutionKernelOptions {
 };
 
 /// The launches of a kernel, if it is a convolution and this way is good for it.
-std::optional<CpuKernel> convolution_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                            const CpuTarget& target,
-                                            const CpuKernelOptions& options,
-                                            const ConvolutionKernelOptions& more = {});
+Recognised<CpuKernel> convolution_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                         const CpuTarget& target, const CpuKernelOptions& options,
+                                         const ConvolutionKernelOptions& more = {});
 
 /// What may be chosen for a kernel; empty if it is no convolution. New bodies go to the arena.
 std::vector<ScheduleSpace> convolution_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -36,18 +36,22 @@ class Planner {
   Planner(Arena& arena, const kernel::Kernel& kernel, const CpuKernelOptions& options)
       : arena_(arena), kernel_(kernel), options_(options) {}
 
-  std::optional<ConvolutionPlan> plan() {
-    std::optional<ContractionPlan> base = plan_contraction(arena_, kernel_, options_);
-    if (!base || base->products.size() != 1 || !base->early.empty()) return std::nullopt;
+  Recognised<ConvolutionPlan> plan() {
+    Recognised<ContractionPlan> base = plan_contraction(arena_, kernel_, options_);
+    if (!base) return base.refusal();
+    if (base->products.size() != 1) return Refusal{"it holds several products"};
+    if (!base->early.empty()) return Refusal{"it holds a smaller reduction beside the product"};
     plan_.base = std::move(*base);
     use_single_axes();
-    if (!sizes_are_known() || has_sums()) return std::nullopt;
+    if (!sizes_are_known()) return Refusal{"sizes of its image are not known before it runs"};
+    if (has_sums()) return Refusal{"its image is a sum itself"};
     plan_.y = image_axis(plan_.y.position);
     plan_.x = image_axis(plan_.x.position);
     for (const Expr& axis : plan_.outer)
       if (const ImageAxis each = image_axis(axis); each.has_window()) plan_.planes.push_back(each);
     const bool windows = plan_.y.has_window() || plan_.x.has_window() || !plan_.planes.empty();
-    if (!windows || !image_is_free()) return std::nullopt;
+    if (!windows) return Refusal{"no operand is read in windows"};
+    if (!image_is_free()) return Refusal{"its image is another one for every filter"};
     return std::move(plan_);
   }
 
@@ -350,8 +354,8 @@ int64_t ImageAxis::steps() const { return extent_of(window); }
 
 int64_t ImageAxis::size() const { return extent_of(position) + dilation * (steps() - 1) / stride; }
 
-std::optional<ConvolutionPlan> plan_convolution(Arena& arena, const kernel::Kernel& kernel,
-                                                const CpuKernelOptions& options) {
+Recognised<ConvolutionPlan> plan_convolution(Arena& arena, const kernel::Kernel& kernel,
+                                             const CpuKernelOptions& options) {
   return Planner(arena, kernel, options).plan();
 }
 

@@ -60,8 +60,8 @@ struct ConvolutionPlan {
 };
 
 /// The plan of a kernel, if it is a convolution whose sizes, but for outer axes, are known.
-std::optional<ConvolutionPlan> plan_convolution(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                                const CpuKernelOptions& options);
+Recognised<ConvolutionPlan> plan_convolution(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                             const CpuKernelOptions& options);
 
 /// Elements between rows of pixels that are numbered through, for vectors of so many.
 int64_t pixel_pitch(kernel::Arena& arena, const ConvolutionPlan& plan, int lanes);

@@ -11,9 +11,9 @@
 namespace luminal::codegen {
 namespace {
 
-/// The code that a schedule asks for; nothing if the kernel has not the form of its family.
-std::optional<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                   const CpuTarget& target, const CpuKernelOptions& options) {
+/// The code that a schedule asks for, or why the kernel has not the form of its family.
+Recognised<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                const CpuTarget& target, const CpuKernelOptions& options) {
   const std::string& family = options.schedule->family();
   if (family == kAttentionFamily || family == kAttentionRunsFamily)
     return attention_kernel(arena, kernel, target, options);
@@ -39,19 +39,32 @@ std::optional<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& k
 CpuKernel cpu_kernel(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                      const CpuKernelOptions& options) {
   if (options.schedule) {
-    std::optional<CpuKernel> code = of_family(arena, kernel, target, options);
+    Recognised<CpuKernel> code = of_family(arena, kernel, target, options);
     if (!code)
-      throw schedule_error(*options.schedule, "the kernel has not the form of a {}",
-                           options.schedule->family());
+      throw schedule_error(*options.schedule, "the kernel has not the form of a {}: {}",
+                           options.schedule->family(), code.why());
     LUMINAL_CHECK(code->schedule == *options.schedule, "asked for '{}' and got '{}'",
                   options.schedule->to_string(), code->schedule.to_string());
     return std::move(*code);
   }
-  if (auto attention = attention_kernel(arena, kernel, target, options)) return *attention;
-  if (auto windows = convolution_kernel(arena, kernel, target, options)) return *windows;
-  if (auto products = contraction_kernel(arena, kernel, target, options)) return *products;
-  if (auto scan = scan_kernel(arena, kernel, target, options)) return *scan;
-  return nest_launches(arena, kernel, target, options);
+  std::vector<TemplateRefusal> refused;
+  const auto takes = [&](std::string_view name, const Recognised<CpuKernel>& code) {
+    if (!code) refused.push_back({std::string(name), code.why()});
+    return code.has_value();
+  };
+  const auto with_refusals = [&](CpuKernel code) {
+    code.refused.insert(code.refused.begin(), refused.begin(), refused.end());
+    return code;
+  };
+  auto code = attention_kernel(arena, kernel, target, options);
+  if (takes(kAttentionFamily, code)) return with_refusals(std::move(*code));
+  code = convolution_kernel(arena, kernel, target, options);
+  if (takes(kConvolutionFamily, code)) return with_refusals(std::move(*code));
+  code = contraction_kernel(arena, kernel, target, options);
+  if (takes(kGemmFamily, code)) return with_refusals(std::move(*code));
+  code = scan_kernel(arena, kernel, target, options);
+  if (takes(kScanFamily, code)) return with_refusals(std::move(*code));
+  return with_refusals(nest_launches(arena, kernel, target, options));
 }
 
 std::variant<CpuKernel, ScheduleRefusal> try_cpu_kernel(kernel::Arena& arena,

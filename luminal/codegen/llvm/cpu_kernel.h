@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/codegen/llvm/recognised.h"
 #include "luminal/codegen/llvm/schedule.h"
 #include "luminal/graph/program.h"
 #include "luminal/kernel/nest.h"
@@ -66,11 +67,18 @@ struct CpuLaunch {
   bool prepare = false;
 };
 
+/// A template that was asked and is not used.
+struct TemplateRefusal {
+  std::string name;  ///< that of its family of schedules
+  std::string why;   ///< in words
+};
+
 /// A kernel as code.
 struct CpuKernel {
-  std::vector<CpuLaunch> launches;          ///< in order; each waits for those before it
-  std::vector<symbolic::Expr> temporaries;  ///< sizes in bytes, over the dims
-  Schedule schedule;                        ///< given in the options, it makes the same code
+  std::vector<CpuLaunch> launches;            ///< in order; each waits for those before it
+  std::vector<symbolic::Expr> temporaries;    ///< sizes in bytes, over the dims
+  Schedule schedule;                          ///< given in the options, it makes the same code
+  std::vector<TemplateRefusal> refused = {};  ///< that come before this one, with their reasons
 };
 
 /// The code of a kernel. Bodies made on the way go to the arena, which must live until the sources

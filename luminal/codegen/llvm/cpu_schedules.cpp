@@ -24,6 +24,12 @@ class Spaces {
   }
 
   std::vector<ScheduleSpace> find() {
+    std::vector<ScheduleSpace> spaces = find_with_idle_values();
+    for (ScheduleSpace& space : spaces) drop_idle_values(space);
+    return spaces;
+  }
+
+  std::vector<ScheduleSpace> find_with_idle_values() {
     own_ = cpu_kernel(arena_, kernel_, target_, options_);
     std::vector<ScheduleSpace> spaces = attention_spaces(arena_, kernel_, target_, options_);
     for (ScheduleSpace& windows : convolution_spaces(arena_, kernel_, target_, options_))
@@ -41,7 +47,6 @@ class Spaces {
       std::rotate(spaces.begin(), own, own + 1);
     LUMINAL_CHECK(spaces[0].start == own_.schedule, "'{}' is not where its space starts, '{}'",
                   own_.schedule.to_string(), spaces[0].start.to_string());
-    for (ScheduleSpace& space : spaces) drop_idle_values(space);
     return spaces;
   }
 
@@ -134,6 +139,15 @@ std::vector<Schedule> listed_schedules(const std::vector<ScheduleSpace>& spaces,
       for (const Schedule& far : neighbours(space, next)) listing.add(far);
     }
   return listing.take();
+}
+
+std::vector<Schedule> cpu_family_schedules(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                           const CpuTarget& target,
+                                           const CpuKernelOptions& options) {
+  std::vector<Schedule> result;
+  for (const ScheduleSpace& space : Spaces(arena, kernel, target, options).find_with_idle_values())
+    result.push_back(space.start);
+  return result;
 }
 
 std::vector<Schedule> cpu_schedules(kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -14,6 +14,12 @@ std::vector<ScheduleSpace> cpu_schedule_spaces(kernel::Arena& arena, const kerne
                                                const CpuTarget& target,
                                                const CpuKernelOptions& options);
 
+/// What each family would choose that can compute the kernel, the one that cpu_kernel chooses
+/// first: where the spaces start.
+std::vector<Schedule> cpu_family_schedules(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                           const CpuTarget& target,
+                                           const CpuKernelOptions& options);
+
 /// At most `most` schedules, all different: what cpu_kernel chooses by itself, what other families
 /// choose, then whatever differs from these in one choice and in two, near values first.
 std::vector<Schedule> cpu_schedules(kernel::Arena& arena, const kernel::Kernel& kernel,

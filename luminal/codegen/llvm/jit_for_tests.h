@@ -26,8 +26,9 @@ class TestKernel {
  public:
   TestKernel(const CpuTarget& target,
              std::function<void(VectorBuilder& builder, const EntryArguments& entry)> emit)
-      : module_(KernelCompiler(target).compile(source(std::move(emit)))),
-        entry_(module_.entry("kernel")) {}
+      : TestKernel(target, source(std::move(emit))) {}
+  TestKernel(const CpuTarget& target, const KernelSource& source)
+      : module_(KernelCompiler(target).compile(source)), entry_(module_.entry("kernel")) {}
 
   /// Calls it for the items [begin, end).
   void operator()(const std::vector<void*>& buffers, const std::vector<int64_t>& scalars,

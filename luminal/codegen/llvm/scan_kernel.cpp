@@ -36,9 +36,9 @@ class ScanBuilder {
         flat_(flattened(arena, kernel)),
         code_(std::make_shared<ScanCode>()) {}
 
-  std::optional<CpuKernel> build() {
+  Recognised<CpuKernel> build() {
     auto plan = match_scan(arena_, flat_.kernel);
-    if (!plan) return std::nullopt;
+    if (!plan) return plan.refusal();
     code_->arena = &arena_;
     code_->plan = std::move(*plan);
     code_->roots = flat_.kernel.roots;
@@ -222,15 +222,16 @@ double bytes_of(const Arena& arena, NodeId tensor, const kernel::EstimateOptions
 
 }  // namespace
 
-std::optional<CpuKernel> scan_kernel(Arena& arena, const kernel::Kernel& kernel,
-                                     const CpuTarget& target, const CpuKernelOptions& options) {
-  if (has_packed_results(arena, kernel) || !match_scan(arena, kernel)) return std::nullopt;
+Recognised<CpuKernel> scan_kernel(Arena& arena, const kernel::Kernel& kernel,
+                                  const CpuTarget& target, const CpuKernelOptions& options) {
+  if (has_packed_results(arena, kernel)) return Refusal{"results are packed two to a byte"};
+  if (auto plan = match_scan(arena, kernel); !plan) return plan.refusal();
   return ScanBuilder(arena, kernel, target, options).build();
 }
 
-std::optional<double> scan_cost(Arena& arena, const kernel::Kernel& kernel,
-                                const kernel::Machine& machine,
-                                const kernel::EstimateOptions& options) {
+std::optional<KernelWork> scan_work(Arena& arena, const kernel::Kernel& kernel,
+                                    const kernel::Machine& machine,
+                                    const kernel::EstimateOptions& options) {
   if (has_packed_results(arena, kernel) || !match_scan(arena, kernel)) return std::nullopt;
   std::vector<NodeId> tensors;
   std::vector<kernel::BodyId> values;
@@ -244,7 +245,18 @@ std::optional<double> scan_cost(Arena& arena, const kernel::Kernel& kernel,
   tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
   double bytes = 0;
   for (const NodeId tensor : tensors) bytes += bytes_of(arena, tensor, options);
-  return machine.launch_us + 1e6 * bytes / machine.memory_bytes;
+  double elements = 0;  // each is added once
+  for (const kernel::Root& root : kernel.roots)
+    elements +=
+        bytes_of(arena, root.tensor, options) * 8 / graph::bits(arena.tensor(root.tensor).dtype);
+  return KernelWork{machine.launch_us + 1e6 * bytes / machine.memory_bytes, bytes, elements};
+}
+
+std::optional<double> scan_cost(Arena& arena, const kernel::Kernel& kernel,
+                                const kernel::Machine& machine,
+                                const kernel::EstimateOptions& options) {
+  const auto work = scan_work(arena, kernel, machine, options);
+  return work ? std::optional(work->microseconds) : std::nullopt;
 }
 
 }  // namespace luminal::codegen

@@ -2,6 +2,7 @@
 // input where a few long rows are shared by threads.
 #pragma once
 
+#include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/cpu_kernel.h"
 #include "luminal/kernel/estimate.h"
 
@@ -10,13 +11,18 @@ namespace luminal::codegen {
 /// The name of this family of schedules. Each scan has one.
 inline constexpr std::string_view kScanFamily = "scan";
 
-/// The launches of a scan; nothing for other kernels, and where results are packed two to a byte.
+/// The launches of a scan; none for other kernels, and where results are packed two to a byte.
 /// Results do not depend on the number of threads. Each sum or product of floats is rounded
 /// log2(lanes) times in its own dtype and carried in f64 from one vector to the next.
-std::optional<CpuKernel> scan_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                     const CpuTarget& target, const CpuKernelOptions& options);
+Recognised<CpuKernel> scan_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                  const CpuTarget& target, const CpuKernelOptions& options);
 
-/// Microseconds of a kernel that is a scan, which the estimate of loops takes for quadratic.
+/// The work of a kernel that is a scan, which the estimate of loops takes for quadratic.
+std::optional<KernelWork> scan_work(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                    const kernel::Machine& machine,
+                                    const kernel::EstimateOptions& options);
+
+/// Microseconds of the same.
 std::optional<double> scan_cost(kernel::Arena& arena, const kernel::Kernel& kernel,
                                 const kernel::Machine& machine,
                                 const kernel::EstimateOptions& options);

@@ -47,16 +47,17 @@ bool is_order(const Expr& test, const Expr& result, const Expr& element, ScanPla
 
 }  // namespace
 
-std::optional<ScanPlan> match_scan(Arena& arena, const kernel::Kernel& kernel) {
+Recognised<ScanPlan> match_scan(Arena& arena, const kernel::Kernel& kernel) {
   const auto found = only_reduction(arena, kernel);
-  if (!found) return std::nullopt;
+  if (!found) return Refusal{"it has not exactly one reduction"};
   const BodyNode reduction = arena[*found];
   const BodyNode choice = arena[reduction.children[0]];
-  if (reduction.exprs.size() != 1 || choice.kind != BodyKind::kWhere) return std::nullopt;
+  if (reduction.exprs.size() != 1 || choice.kind != BodyKind::kWhere)
+    return Refusal{"what is reduced is not chosen by position"};
   const BodyNode& otherwise = arena[choice.children[1]];
   if (otherwise.kind != BodyKind::kConstant ||
       otherwise.constant != identity_of(reduction.op, reduction.dtype))
-    return std::nullopt;
+    return Refusal{"elements that are not chosen count too"};
   const Expr element = reduction.exprs[0];
   ScanPlan plan{*found, reduction.op, reduction.dtype, {}, 0, false, false, {}};
   std::vector<Expr> other_tests;
@@ -68,10 +69,12 @@ std::optional<ScanPlan> match_scan(Arena& arena, const kernel::Kernel& kernel) {
         plan.axis = axis;
     if (taken || !plan.axis.is_axis()) other_tests.push_back(test);
   }
-  if (!plan.axis.is_axis()) return std::nullopt;
+  if (!plan.axis.is_axis())
+    return Refusal{"elements are not chosen by whether they stand before the result"};
   BodyId value = choice.children[0];
   if (!other_tests.empty()) value = arena.where(other_tests, value, choice.children[1]);
-  if (kernel::contains(arena[value].free, plan.axis)) return std::nullopt;
+  if (kernel::contains(arena[value].free, plan.axis))
+    return Refusal{"the elements are others for every result"};
   const symbolic::Binding here{element, plan.axis};
   plan.value = arena.substitute(value, std::span(&here, 1));
   for (const Expr& axis : kernel.axes)

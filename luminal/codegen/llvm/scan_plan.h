@@ -3,9 +3,9 @@
 // below a sum is one however it came about: cumsum, cummax, their reverses, their gradients.
 #pragma once
 
-#include <optional>
 #include <vector>
 
+#include "luminal/codegen/llvm/recognised.h"
 #include "luminal/kernel/body.h"
 
 namespace luminal::codegen {
@@ -22,8 +22,8 @@ struct ScanPlan {
   std::vector<symbolic::Expr> outer;  ///< all other output axes
 };
 
-/// The kernel as a scan, if it is one: a single reduction, of elements chosen by comparing their
-/// position with that of the result. New bodies go to the arena.
-std::optional<ScanPlan> match_scan(kernel::Arena& arena, const kernel::Kernel& kernel);
+/// The kernel as a scan, or why it is none: a single reduction, of elements chosen by comparing
+/// their position with that of the result. New bodies go to the arena.
+Recognised<ScanPlan> match_scan(kernel::Arena& arena, const kernel::Kernel& kernel);
 
 }  // namespace luminal::codegen

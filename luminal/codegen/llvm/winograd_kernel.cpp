@@ -48,13 +48,14 @@ class WinogradBuilder {
     code_->plan = plan;
   }
 
-  std::optional<CpuKernel> build(bool always) {
-    if (!is_possible()) return std::nullopt;
+  Recognised<CpuKernel> build(bool always) {
+    if (!is_possible()) return Refusal{why_};
     choose_tile();
     const double cost = choose_blocks();
     if (options_.schedule) read_schedule(*options_.schedule);
     const bool ahead = is_constant(arena_, product().a.value, options_);
-    if (!always && cost + (ahead ? 0 : filter_cost()) > all_products()) return std::nullopt;
+    if (!always && cost + (ahead ? 0 : filter_cost()) > all_products())
+      return Refusal{"transforming would take longer than the products it saves"};
     store_filter();
     add_launch();
     return std::move(list_.kernel());
@@ -110,18 +111,27 @@ class WinogradBuilder {
     return axis.has_window() && axis.stride == 1 && axis.dilation == 1 && axis.steps() == kWindow;
   }
 
+  bool refuse(const char* why) {
+    why_ = why;
+    return false;
+  }
+
   bool is_possible() {
     const Product& each = product();
-    if (!options_.reassociate || options_.round_each || !target_.has_fma()) return false;
+    if (!options_.reassociate || options_.round_each)
+      return refuse("sums may not be taken in another order");
+    if (!target_.has_fma()) return refuse("the processor does not multiply and add at once");
     if (each.a.dtype != DType::kF32 || each.b.dtype != DType::kF32 || each.dtype != DType::kF32)
-      return false;
-    if (!plan().planes.empty() || !has_window(plan().y) || !has_window(plan().x)) return false;
+      return refuse("its elements are not f32");
+    if (!plan().planes.empty() || !has_window(plan().y) || !has_window(plan().x))
+      return refuse("its windows are not 3x3 at steps of one");
     const kernel::AxisSet& free = arena_[each.a.value].free;
     const bool grouped =
         std::any_of(plan().outer.begin(), plan().outer.end(),
                     [&](const Expr& axis) { return kernel::contains(free, axis); });
     const AxisGroup& m = plan().base.m;
-    if (grouped || !m.flat.is_axis() || !(each.a.flat_outer || m.axes.size() < 2)) return false;
+    if (grouped || !m.flat.is_axis() || !(each.a.flat_outer || m.axes.size() < 2))
+      return refuse("its filters are in groups, or there is but one");
     for (const Expr& axis : each.k.axes)
       if (axis != plan().y.window && axis != plan().x.window) code_->channels.push_back(axis);
     code_->image = plan().value;
@@ -282,13 +292,14 @@ class WinogradBuilder {
   std::shared_ptr<WinogradCode> code_;
   int64_t chunk_ = 1;
   int threads_ = 0;
+  const char* why_ = "";  // of what was refused
 };
 
 }  // namespace
 
-std::optional<CpuKernel> winograd_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                         const ConvolutionPlan& plan, const CpuTarget& target,
-                                         const CpuKernelOptions& options, bool always) {
+Recognised<CpuKernel> winograd_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                      const ConvolutionPlan& plan, const CpuTarget& target,
+                                      const CpuKernelOptions& options, bool always) {
   return WinogradBuilder(arena, kernel, plan, target, options).build(always);
 }
 

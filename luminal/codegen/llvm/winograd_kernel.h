@@ -12,9 +12,9 @@ namespace luminal::codegen {
 
 /// The launches of a convolution, if it can be done this way and, but for `always`, if fewer
 /// products make up for the transformations. Sums are taken in another order.
-std::optional<CpuKernel> winograd_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                         const ConvolutionPlan& plan, const CpuTarget& target,
-                                         const CpuKernelOptions& options, bool always);
+Recognised<CpuKernel> winograd_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                      const ConvolutionPlan& plan, const CpuTarget& target,
+                                      const CpuKernelOptions& options, bool always);
 
 /// What may be chosen for a convolution; nothing if it cannot be done this way.
 std::optional<ScheduleSpace> winograd_space(kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -1,0 +1,255 @@
+#include "luminal/compiler/explanation.h"
+
+#include <algorithm>
+#include <map>
+
+#include "luminal/codegen/llvm/schedule.h"
+#include "luminal/compiler/explanation_memory.h"
+#include "luminal/search/kernel_bench.h"
+#include "luminal/search/tuning_database.h"
+
+namespace luminal::compiler {
+namespace {
+
+/// What people call the families of schedules.
+std::string implementation_of(const std::string& schedule) {
+  static const std::map<std::string, std::string> names = {
+      {"attention", "attention"},     {"attention_runs", "attention, few queries"},
+      {"convolution", "convolution"}, {"winograd", "Winograd convolution"},
+      {"gemm", "product in tiles"},   {"gemm_blocks", "product, 4-bit weights"},
+      {"gemv", "product, streamed"},  {"scan", "scan"},
+      {"nest", "loop nest"}};
+  const std::string family = schedule.substr(0, schedule.find(' '));
+  const auto found = names.find(family);
+  return found == names.end() ? family : found->second;
+}
+
+/// The same for launches that run side by side: each name once.
+std::string implementations_of(const std::string& schedules) {
+  std::string text;
+  std::string rest = schedules;
+  std::vector<std::string> seen;
+  while (!rest.empty()) {
+    const size_t end = rest.find(" | ");
+    const std::string name = implementation_of(rest.substr(0, end));
+    if (std::find(seen.begin(), seen.end(), name) == seen.end()) {
+      text += (text.empty() ? "" : " | ") + name;
+      seen.push_back(name);
+    }
+    rest = end == std::string::npos ? "" : rest.substr(end + 3);
+  }
+  return text;
+}
+
+class Explainer {
+ public:
+  Explainer(const Plan& plan, const ExplainOptions& options) : plan_(plan), options_(options) {}
+
+  Explanation run() {
+    result_.title = options_.title;
+    result_.device = options_.device;
+    result_.limits = options_.limits;
+    result_.search = options_.search;
+    bind();
+    for (const KernelNote& note : plan_.notes) add_kernel(note);
+    result_.memory = explain_memory(plan_, bytes_);
+    for (const PlanStep& step : plan_.prepare) add_step(step, true, 0);
+    for (size_t k = 0; k < plan_.steps.size(); ++k)
+      add_step(plan_.steps[k], false, k < options_.step_us.size() ? options_.step_us[k] : 0);
+    for (const ExplainedStep& step : result_.steps) {
+      if (step.once) continue;
+      result_.measured_us += step.measured_us;
+      result_.estimated_us += step.estimated_us;
+      result_.floor_us += step.floor_us;
+    }
+    add_structures();
+    for (const Plan& variant : plan_.variants) {
+      ExplainOptions other = options_;
+      other.step_us.clear();  // it was another one that ran
+      other.search.reset();
+      result_.variants.push_back(explain(variant, other));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void bind() {
+    result_.dims = options_.dims;
+    for (const auto& [name, value] : plan_.estimated_for) result_.dims.emplace(name, value);
+    graph::DimBindings dims;
+    for (const Expr& dim : plan_.dims) {
+      const auto value = result_.dims.find(dim.name());
+      dims.push_back({dim, value == result_.dims.end() ? Expr(1) : Expr(value->second)});
+    }
+    // Sizes are for people, so dims that no run could have are not refused here.
+    for (const PlanBuffer& buffer : plan_.buffers)
+      bytes_.push_back(std::max<int64_t>(
+          0, symbolic::substitute(buffer.bytes, dims).constant_value().value_or(0)));
+    for (const auto& [name, value] : plan_.estimated_for)
+      if (result_.dims.at(name) != value) result_.as_estimated = false;
+  }
+
+  void add_kernel(const KernelNote& note) {
+    ExplainedKernel kernel;
+    kernel.label = note.label;
+    kernel.fused = note.words;
+    kernel.nodes = note.nodes;
+    kernel.identity = note.identity;
+    kernel.estimated_us = note.estimated_us;
+    kernel.bytes = note.memory_bytes;
+    kernel.flops = note.flops;
+    kernel.refused = note.refused;
+    kernel.boundaries = note.boundaries;
+    if (!note.boundaries.empty()) result_.has_reasons = true;
+    for (const plan::OtherWay& other : note.others)
+      kernel.ways.push_back({other.schedule, false, other.estimated_us, 0.0, ""});
+    add_measured(note, kernel);
+    result_.kernels.push_back(std::move(kernel));
+  }
+
+  /// What a search has measured of the kernel, here and for these sizes.
+  void add_measured(const KernelNote& note, ExplainedKernel& kernel) {
+    if (options_.database == nullptr) return;
+    const auto hash = support::parse_hash128(note.identity);
+    if (!hash) return;
+    const search::TuningKey key{*hash, note.shapes, options_.device, search::compiler_text()};
+    for (const search::TuningRecord& record : options_.database->records(key)) {
+      auto way =
+          std::find_if(kernel.ways.begin(), kernel.ways.end(),
+                       [&](const ExplainedWay& each) { return each.schedule == record.schedule; });
+      if (way == kernel.ways.end())
+        way = kernel.ways.insert(kernel.ways.end(), {record.schedule, false, 0.0, 0.0, ""});
+      if (const auto* timing = std::get_if<search::Timing>(&record.result))
+        way->measured_us = timing->median_us;
+      else
+        way->rejected = search::to_string(record.result);
+    }
+  }
+
+  void add_step(const PlanStep& step, bool once, double measured_us) {
+    ExplainedStep result;
+    result.label = step.label;
+    result.once = once;
+    result.node = step.node.value;
+    result.type = graph::to_string(step.type);
+    result.part = step.part;
+    result.parts = step.parts;
+    result.kernels = step.notes;
+    result.estimated_us = step.estimated_us;
+    result.measured_us = measured_us;
+    result.schedule = step.schedule;
+    if (std::holds_alternative<LaunchStep>(step.action)) {
+      result.kind = "launch";
+      result.implementation = step.part < step.parts ? help_of(std::get<LaunchStep>(step.action))
+                                                     : implementations_of(step.schedule);
+      use_kernels(step, once);
+    } else {
+      result.kind = std::holds_alternative<HostStep>(step.action)   ? "host"
+                    : std::holds_alternative<CopyStep>(step.action) ? "copy"
+                                                                    : "check";
+      result.implementation = result.kind;
+    }
+    note_work(step, result);
+    result_.steps.push_back(std::move(result));
+  }
+
+  /// What launches before the main one of a kernel do.
+  std::string help_of(const LaunchStep& launch) const {
+    const std::string& entry = plan_.kernels[launch.kernel].entry;
+    if (entry == "pack") return "packs a matrix";
+    return entry == "nest" ? "stores an operand" : entry;
+  }
+
+  /// Fills in what kernels learn from the steps that run them.
+  void use_kernels(const PlanStep& step, bool once) {
+    if (step.part != step.parts) return;
+    std::string rest = step.schedule;
+    for (const size_t number : step.notes) {
+      ExplainedKernel& kernel = result_.kernels[number];
+      const size_t end = rest.find(" | ");
+      const std::string schedule = rest.substr(0, end);
+      rest = end == std::string::npos ? "" : rest.substr(end + 3);
+      if (!once) ++kernel.uses;
+      if (!kernel.implementation.empty()) continue;
+      kernel.implementation = implementation_of(schedule);
+      mark_used(kernel, schedule);
+    }
+  }
+
+  static void mark_used(ExplainedKernel& kernel, const std::string& schedule) {
+    auto used = std::find_if(kernel.ways.begin(), kernel.ways.end(),
+                             [&](const ExplainedWay& each) { return each.schedule == schedule; });
+    if (used == kernel.ways.end())
+      used = kernel.ways.insert(kernel.ways.end(), {schedule, false, 0.0, 0.0, ""});
+    used->used = true;
+    if (used->estimated_us == 0) used->estimated_us = kernel.estimated_us;
+    const auto rank = [](const ExplainedWay& way) {
+      return std::tuple(!way.used, !way.rejected.empty(), way.measured_us == 0, way.measured_us);
+    };
+    std::stable_sort(
+        kernel.ways.begin(), kernel.ways.end(),
+        [&](const ExplainedWay& a, const ExplainedWay& b) { return rank(a) < rank(b); });
+  }
+
+  /// Bytes and flops: the model's of whole kernels, those of the buffers for everything else.
+  void note_work(const PlanStep& step, ExplainedStep& result) const {
+    const bool whole = !step.notes.empty() && step.part == step.parts && result_.as_estimated;
+    if (whole) {
+      for (const size_t note : step.notes) {
+        result.bytes += plan_.notes[note].memory_bytes;
+        result.flops += plan_.notes[note].flops;
+      }
+    } else {
+      std::vector<size_t> seen;
+      for_each_buffer(plan_, step, [&](size_t buffer, bool /*writes*/) {
+        if (std::find(seen.begin(), seen.end(), buffer) != seen.end()) return;
+        seen.push_back(buffer);
+        result.bytes += static_cast<double>(bytes_[buffer]);
+      });
+    }
+    if (result_.limits) note_floor(step, result);
+  }
+
+  void note_floor(const PlanStep& step, ExplainedStep& result) const {
+    const search::MachineLimits& limits = *result_.limits;
+    const double bytes_us = 1e6 * result.bytes / limits.read_rate(touched());
+    const double flops_us = 1e6 * result.flops / peak_of(step.schedule);
+    result.floor_us = std::max(bytes_us, flops_us);
+    result.bound = flops_us > bytes_us ? "compute" : "memory";
+  }
+
+  double peak_of(const std::string& schedule) const {
+    const search::MachineLimits& limits = *result_.limits;
+    const auto has = [&](const char* mode) { return schedule.find(mode) != std::string::npos; };
+    if (has("mode=dot-bf16") && limits.bf16_flops > 0) return limits.bf16_flops;
+    if (has("mode=dot-i8") && limits.i8_flops > 0) return limits.i8_flops;
+    return limits.f32_flops;
+  }
+
+  /// All that a run has in its hands: if that fits into a cache it is read from there.
+  int64_t touched() const {
+    const ExplainedMemory& memory = result_.memory;
+    return memory.arena_bytes + memory.input_bytes + memory.constant_bytes + memory.result_bytes +
+           memory.prepared_bytes;
+  }
+
+  void add_structures() {
+    if (!options_.search) return;
+    for (const StructureTrial& trial : options_.search->trials)
+      result_.structures.push_back(
+          {trial.name, trial.used, trial.kernels_us, trial.measured_us, trial.rejected});
+  }
+
+  const Plan& plan_;
+  const ExplainOptions& options_;
+  std::vector<int64_t> bytes_;  // by buffer
+  Explanation result_;
+};
+
+}  // namespace
+
+Explanation explain(const Plan& plan, const ExplainOptions& options) {
+  return Explainer(plan, options).run();
+}
+
+}  // namespace luminal::compiler

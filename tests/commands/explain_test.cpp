@@ -1,0 +1,203 @@
+// `luminal explain` on fixed graphs, for a fixed processor and without times: whole answers are
+// kept as text and JSON beside this file.
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "luminal/cli/command_line.h"
+#include "luminal/search/kernel_bench.h"
+#include "luminal/search/tuning_database.h"
+#include "luminal/support/file.h"
+#include "luminal/tensor/executable.h"
+#include "luminal/tensor/graph.h"
+#include "luminal/tensor/normalization.h"
+
+namespace luminal::commands {
+namespace {
+
+using nlohmann::json;
+
+/// What makes the answer one for all machines.
+const std::vector<std::string> kFixed = {"--no-times", "--target", "znver4", "--threads", "2"};
+
+Said explain(std::vector<std::string> arguments, bool fixed = true) {
+  arguments.insert(arguments.begin(), "explain");
+  if (fixed) arguments.insert(arguments.end(), kFixed.begin(), kFixed.end());
+  return say(arguments);
+}
+
+struct Golden {
+  const char* file;
+  const char* line;
+};
+
+class ExplainGolden : public testing::TestWithParam<Golden> {};
+
+TEST_P(ExplainGolden, SaysWhatTheRepositoryHas) {
+  const Said said = explain(words(GetParam().line));
+  EXPECT_EQ(said.code, cli::kDone) << said.err;
+  expect_golden(std::string("explain/") + GetParam().file, said.out);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ExplainGolden,
+    testing::Values(Golden{"mlp.txt", "mlp"}, Golden{"mlp.json", "mlp --json"},
+                    Golden{"attention.txt", "attention --dim tokens=64"},
+                    Golden{"gpt_block.txt", "gpt-block"}, Golden{"cnn.txt", "cnn"},
+                    Golden{"cnn.json", "cnn --json"}, Golden{"llama_32.txt", "llama-32"},
+                    Golden{"llama_decode.json", "llama-decode --dim past=64 --json"},
+                    Golden{"top_tokens.txt", "top-tokens"}),
+    [](const auto& each) {
+      std::string name = each.param.file;
+      for (char& c : name)
+        if (c == '.') c = '_';
+      return name;
+    });
+
+class Explain : public testing::Test {
+ protected:
+  Folder folder_;
+};
+
+TEST_F(Explain, NoLineIsWiderThanATerminal) {
+  for (const char* name : {"mlp", "gpt-block", "llama-32", "llama-decode", "cnn", "top-tokens"}) {
+    const Said said = explain({name, "--all"});
+    for (size_t begin = 0; begin < said.out.size();) {
+      const size_t end = said.out.find('\n', begin);
+      EXPECT_LE(end - begin, 120U) << said.out.substr(begin, end - begin);
+      begin = end + 1;
+    }
+  }
+}
+
+/// A database with what a search might have found for the one kernel of softmax.
+void fill_database(const std::string& path) {
+  const json kernel = json::parse(explain({"softmax", "--json"}).out)["kernels"][0];
+  search::TuningDatabase database(path);
+  const auto hash = support::parse_hash128(kernel["identity"].get<std::string>());
+  ASSERT_TRUE(hash.has_value());
+  const search::TuningKey key{*hash, "", "cpu znver4, 2 threads", search::compiler_text()};
+  const std::string used = kernel["ways"][0]["schedule"];
+  const std::string other = "nest block=8192 unroll=4";
+  database.record({key, used, search::Timing{125.5, 1.0, 9}, 1});
+  database.record({key, other, search::Timing{250.25, 1.0, 9}, 1});
+  database.record({key, "nest block=1 unroll=8",
+                   search::Rejected{search::Rejected::Why::kWrongResult, "element [3] is 2"}, 1});
+  database.record({key, "nest block=2 unroll=8",
+                   search::Rejected{search::Rejected::Why::kTimeout, "after 5 s"}, 1});
+}
+
+TEST_F(Explain, WhatSearchesMeasuredAndRejectedIsToldWithTheReason) {
+  const std::string path = folder_.file("tuning.db");
+  fill_database(path);
+  const Said text = explain({"softmax", "--database", path});
+  EXPECT_EQ(text.code, cli::kDone) << text.err;
+  EXPECT_TRUE(has(text.out, "126 us alone"));
+  EXPECT_TRUE(has(text.out, "instead   nest block=8192 unroll=4, 250 us alone"));
+  expect_golden("explain/softmax_database.txt", text.out);
+  expect_golden("explain/softmax_database.json",
+                explain({"softmax", "--json", "--database", path}).out);
+}
+
+TEST_F(Explain, TimesAndLimitsAreMeasuredUnlessToldOtherwise) {
+  const Said said = explain({"softmax", "--json"}, false);
+  ASSERT_EQ(said.code, cli::kDone) << said.err;
+  const json all = json::parse(said.out);
+  EXPECT_GT(all["measured_us"], 0);
+  EXPECT_GT(all["machine"]["f32_flops_per_second"], 0);
+  EXPECT_GT(all["machine"]["reads"].back()["bytes_per_second"], 0);
+  double sum = 0;
+  for (const json& step : all["steps"]) {
+    EXPECT_GT(step["measured_us"], 0) << step;
+    EXPECT_GT(step["floor_us"], 0) << step;
+    EXPECT_TRUE(step["bound"] == "memory" || step["bound"] == "compute") << step;
+    sum += step["measured_us"].get<double>();
+  }
+  EXPECT_NEAR(all["measured_us"], sum, 1e-9 * sum);
+  EXPECT_TRUE(has(explain({"softmax"}, false).out, "Where the time goes"));
+  EXPECT_FALSE(json::parse(explain({"softmax", "--json"}).out).contains("machine"));
+}
+
+TEST_F(Explain, EveryLaunchOfAKernelSaysWhichOneItIs) {
+  const json all = json::parse(explain({"gpt-block", "--json"}).out);
+  for (size_t number = 0; number < all["kernels"].size(); ++number) {
+    std::vector<int> parts;
+    for (const json& step : all["steps"])
+      if (step["kernels"] == json::array({number}) && step.contains("part"))
+        parts.push_back(step["part"].get<int>());
+    std::sort(parts.begin(), parts.end());
+    EXPECT_EQ(std::adjacent_find(parts.begin(), parts.end()), parts.end()) << number;
+  }
+  EXPECT_TRUE(has(explain({"gpt-block"}).out, ", 2 of 3"));
+}
+
+TEST_F(Explain, AValueThatIsStoredHasAReason) {
+  for (const char* name : {"gpt-block", "llama-decode", "cnn", "top-tokens", "llama-32"}) {
+    const json all = json::parse(explain({name, "--json"}).out);
+    for (const json& kernel : all["kernels"]) {
+      EXPECT_FALSE(kernel["not_fused"].empty()) << name << kernel;
+      for (const json& boundary : kernel["not_fused"]) {
+        EXPECT_NE(boundary["why"], "") << name << boundary;
+        if (!boundary.contains("fused_us")) continue;
+        EXPECT_GT(boundary["stored_us"], 0) << boundary;
+      }
+    }
+  }
+}
+
+TEST_F(Explain, ASavedPlanIsExplainedWithoutCompiling) {
+  const Graph g;
+  const Dim n = g.dim("n", 1, 64);
+  const Tensor x = g.input("x", {n, 16});
+  CompileOptions options;
+  options.compiler.explain = true;
+  options.compiler.dims = {{"n", 32}};
+  compile(g, {softmax(layer_norm(x)).named("y")}, options).save(folder_.file("net.plan"));
+  const Said said = say({"explain", folder_.file("net.plan"), "--json"});
+  ASSERT_EQ(said.code, cli::kDone) << said.err;
+  const json all = json::parse(said.out);
+  EXPECT_EQ(all["title"], "net");
+  EXPECT_EQ(all["dims"]["n"], 32);
+  EXPECT_EQ(all["estimates_are_for_these_dims"], true);
+  EXPECT_EQ(all["kernels"][0]["not_fused"].back()["why"], "it is a result");
+  EXPECT_GT(all["measured_us"], 0);
+  const json other =
+      json::parse(say({"explain", folder_.file("net.plan"), "--dim", "n=8", "--json"}).out);
+  EXPECT_EQ(other["dims"]["n"], 8);
+  EXPECT_EQ(other["estimates_are_for_these_dims"], false);
+}
+
+TEST_F(Explain, BuffersThatAreNeededAtOneTimeNeverShareASlotButInPlace) {
+  const json memory = json::parse(explain({"gpt-block", "--json"}).out)["memory"];
+  int64_t most = 0;
+  for (const json& bytes : memory["live_bytes"]) most = std::max(most, bytes.get<int64_t>());
+  EXPECT_EQ(memory["peak_bytes"], most);
+  EXPECT_GE(memory["arena_bytes"], most);
+  for (const json& a : memory["buffers"])
+    for (const json& b : memory["buffers"]) {
+      if (a == b || a["place"] != "arena" || b["place"] != "arena" || a["slot"] != b["slot"])
+        continue;
+      if (!a.contains("first_step") || !b.contains("first_step")) continue;
+      EXPECT_TRUE(a["last_step"] <= b["first_step"] || b["last_step"] <= a["first_step"]) << a << b;
+    }
+}
+
+TEST_F(Explain, WhatMakesNoSenseIsRefused) {
+  const Graph g;
+  compile(g, {softmax(g.input("x", {4}))}).save(folder_.file("net.plan"));
+  const auto error_of = [&](const std::vector<std::string>& arguments) {
+    const Said said = explain(arguments, false);
+    EXPECT_EQ(said.code, cli::kFailed) << said.out;
+    return said.err;
+  };
+  EXPECT_TRUE(has(error_of({folder_.file("net.plan"), "--search", "1"}), "is a plan"));
+  EXPECT_TRUE(has(error_of({folder_.file("net.plan"), "--target", "haswell"}), "is a plan"));
+  EXPECT_TRUE(has(error_of({"mlp", "--target", "z80"}), "z80"));
+  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens=9999"}), "tokens"));
+  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens"}), "tokens"));
+  EXPECT_EQ(say({"explain"}).code, cli::kBadUsage);
+  EXPECT_EQ(say({"explain", "mlp", "--search", "-1"}).code, cli::kBadUsage);
+  EXPECT_EQ(say({"explain", "mlp", "--threads", "0"}).code, cli::kBadUsage);
+}
+
+}  // namespace
+}  // namespace luminal::commands

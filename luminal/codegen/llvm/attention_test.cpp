@@ -193,7 +193,9 @@ TEST(Attention, OtherKernelsAreLeftAlone) {
   const auto order = *kernel::topological_order(program);
   kernel::Arena arena;
   const auto derived = kernel::derive(arena, program, kernel::smallest_cut(program, order), y);
-  EXPECT_FALSE(match_attention(arena, std::get<kernel::Kernel>(derived)).has_value());
+  const auto plan = match_attention(arena, std::get<kernel::Kernel>(derived));
+  EXPECT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.why(), "it is no sum of products below a softmax");
 }
 
 }  // namespace

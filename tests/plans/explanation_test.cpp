@@ -1,0 +1,111 @@
+// What explanations say of plans whose answer is known. Whole answers are in tests/commands.
+#include <gtest/gtest.h>
+
+#include "luminal/luminal.h"
+#include "luminal/support/error.h"
+
+namespace luminal {
+namespace {
+
+using compiler::ExplainedKernel;
+using compiler::Explanation;
+
+CompileOptions with_reasons() {
+  CompileOptions options;
+  options.compiler.explain = true;
+  return options;
+}
+
+double estimate_of_scan(int64_t n) {
+  Graph g;
+  const Tensor y = cumsum(g.input("x", {16, n}), 1);
+  const Explanation all = compile(g, {y}).explanation();
+  EXPECT_EQ(all.kernels.size(), 1U);
+  EXPECT_EQ(all.kernels[0].implementation, "scan");
+  EXPECT_EQ(all.kernels[0].flops, 16.0 * static_cast<double>(n));
+  return all.estimated_us;
+}
+
+TEST(Explanation, ScansAreEstimatedAsScans) {
+  // As loops they would take four times as long for twice the elements.
+  EXPECT_LT(estimate_of_scan(1 << 17), 3 * estimate_of_scan(1 << 16));
+}
+
+TEST(Explanation, AttentionIsEstimatedByItsTemplate) {
+  Graph g;
+  const Tensor q = g.input("q", {4, 256, 64}), k = g.input("k", {4, 256, 64});
+  const Tensor v = g.input("v", {4, 256, 64});
+  const Explanation all = compile(g, {attention(q, k, v)}).explanation();
+  ASSERT_EQ(all.kernels.size(), 1U);
+  EXPECT_EQ(all.kernels[0].implementation, "attention");
+  const double products = 2.0 * 4 * 256 * 256 * (64 + 64);
+  EXPECT_GE(all.kernels[0].flops, products);
+  EXPECT_LE(all.kernels[0].flops, 1.5 * products);
+  EXPECT_EQ(all.kernels[0].bytes, 4.0 * 4 * 256 * 64 * 4);
+}
+
+TEST(Explanation, AValueWithSeveralReadersSaysWhatFusingItWouldCost) {
+  Graph g;
+  const Tensor x = g.input("x", {512, 512}), a = g.input("a", {512, 512});
+  const Tensor h = matmul(x, a);
+  const Explanation all =
+      compile(g, {matmul(h, a), matmul(transpose(h), a)}, with_reasons()).explanation();
+  ASSERT_TRUE(all.has_reasons);
+  const plan::Boundary& boundary = all.kernels[0].boundaries.at(0);
+  EXPECT_GT(boundary.fused_us, boundary.stored_us);
+  EXPECT_NE(boundary.why.find("2 times over"), std::string::npos) << boundary.why;
+  EXPECT_FALSE(boundary.fused_way.empty());
+}
+
+TEST(Explanation, ReasonsAreKeptOnlyIfAskedFor) {
+  Graph g;
+  const Tensor y = softmax(g.input("x", {8, 8}));
+  const Explanation without = compile(g, {y}).explanation();
+  EXPECT_FALSE(without.has_reasons);
+  EXPECT_TRUE(without.kernels[0].boundaries.empty());
+  EXPECT_FALSE(without.kernels[0].refused.empty());
+  EXPECT_NE(compile(g, {y}).explain().find("Options::explain"), std::string::npos);
+  const Explanation with = compile(g, {y}, with_reasons()).explanation();
+  EXPECT_EQ(with.kernels[0].boundaries.at(0).why, "it is a result");
+}
+
+TEST(Explanation, ARefusedTemplateSaysWhy) {
+  Graph g;
+  const Tensor x = g.input("x", {2, 8, 16, 16}), w = g.weight("w", {8, 8, 5, 5});
+  const Explanation all = compile(g, {conv2d(x, w)}).explanation();
+  const std::vector<plan::RefusedTemplate>& refused = all.kernels[0].refused;
+  const auto winograd = std::find_if(refused.begin(), refused.end(),
+                                     [](const auto& each) { return each.name == "winograd"; });
+  ASSERT_NE(winograd, refused.end());
+  EXPECT_EQ(winograd->why, "its windows are not 3x3 at steps of one");
+}
+
+TEST(Explanation, AnInputThatMayBeGivenAwayIsAnAlias) {
+  Graph g;
+  const Tensor x = g.input("x", {1024});
+  const Explanation all = compile(g, {(x * 2.0 + 1.0).named("y")}).explanation();
+  ASSERT_EQ(all.memory.aliases.size(), 1U);
+  EXPECT_EQ(all.memory.aliases[0].of, "x");
+  EXPECT_EQ(all.memory.aliases[0].why, "if given away");
+}
+
+TEST(Explanation, DimsThatNoRunCouldHaveAreNotRefused) {
+  Graph g;
+  const Dim n = g.dim("n", 1, 1000), m = g.dim("m", 1, 1000);
+  const Tensor x = g.input("x", {n, 4}), y = g.input("y", {m, 4});
+  const Tensor rest = slice(x, 0, {m, n});  // there is none where m is larger
+  Executable exe = compile(g, {rest, y + 1.0});
+  exe.set_dim("n", 2);
+  exe.set_dim("m", 900);
+  EXPECT_NE(exe.explain().find("Memory"), std::string::npos);
+}
+
+TEST(Explanation, TheInterpreterHasNone) {
+  Graph g;
+  const Tensor y = relu(g.input("x", {4}));
+  const Executable exe = compile(g, {y}, {.backend = Backend::kInterpreter});
+  EXPECT_THROW(exe.explanation(), UserError);
+}
+
+}  // namespace
+}  // namespace luminal

@@ -1,8 +1,8 @@
 // The two-minute tour: a CNN for digits and a small transformer, each written in a few lines,
 // compiled by search on this machine, compared with the interpreter and explained.
 //
-//   demo [PAGE] [SECONDS]     where the drawing goes, and how long to search for each network
-#include <fmt/format.h>
+//   demo [PAGE] [SECONDS]     where the page of it goes, and how long to search for each network
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +12,9 @@
 #include <fstream>
 #include <iostream>
 
-#include "luminal/graph/drawing.h"
+#include "luminal/cli/compile_page.h"
 #include "luminal/luminal.h"
+#include "luminal/search/tuning_database.h"
 
 using namespace luminal;
 
@@ -119,6 +120,27 @@ std::vector<double> times_of(const std::vector<Executable*>& exes, int turns) {
   return medians;
 }
 
+/// What became of the nodes: one line per kind of kernel.
+void show_kernels(const compiler::Explanation& explanation) {
+  fmt::print("What was fused:\n");
+  std::vector<std::pair<std::string, size_t>> lines;  // equal kernels of several layers are one
+  for (const compiler::ExplainedKernel& kernel : explanation.kernels) {
+    if (kernel.uses == 0) continue;  // made once of weights
+    const std::string text = fmt::format("{} by {} ({} nodes)", fmt::join(kernel.fused, " + "),
+                                         kernel.implementation, kernel.nodes);
+    const auto known = std::find_if(lines.begin(), lines.end(),
+                                    [&](const auto& line) { return line.first == text; });
+    if (known == lines.end())
+      lines.emplace_back(text, kernel.uses);
+    else
+      known->second += kernel.uses;
+  }
+  for (const auto& [text, uses] : lines) fmt::print("  {} x {}\n", uses, text);
+  const compiler::ExplainedMemory& memory = explanation.memory;
+  fmt::print("Values between them take {} KB, of which {} KB are in use at most.\n\n",
+             memory.arena_bytes / 1000, memory.peak_bytes / 1000);
+}
+
 /// Compiles a network by search and tells what came of it. False: a result is wrong.
 bool show(const Network& net, double budget) {
   fmt::print("== {}: {} nodes, {}\n", net.name, net.graph.ir().size(),
@@ -146,14 +168,14 @@ bool show(const Network& net, double budget) {
   const bool right = worst < 1e-4;
   fmt::print("Largest distance from the interpreter: {:.1e}, {}.\n", worst,
              right ? "fine" : "WRONG");
-  fmt::print("What was fused:\n{}\n", found.explain());
+  show_kernels(found.explanation());
   return right;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string page = argc > 1 ? argv[1] : "demo_graph.html";
+  const std::string page = argc > 1 ? argv[1] : "demo.html";
   const double budget = argc > 2 ? std::atof(argv[2]) : 1.0;
   if (!(budget >= 0)) {
     std::cerr << "demo: the search needs a time in seconds, got " << argv[2] << '\n';
@@ -163,13 +185,19 @@ int main(int argc, char** argv) {
   const Network blocks = transformer(64, 128);
   const bool right = show(cnn, budget) && show(blocks, budget);
 
+  // What was measured above is known now, so that this search is over soon.
+  graph::Graph written = blocks.graph.ir();
+  written.add_output("y", blocks.output.edge());
+  cli::CompileRecord record = cli::record_compile(
+      written, {.search_seconds = search::default_tuning_path().empty() ? 0.0 : 1.0});
   std::ofstream file(page);
-  file << graph::to_html(blocks.graph.ir(), {.title = "Two transformer blocks"}) << std::flush;
+  file << cli::compile_page("Two transformer blocks", record) << std::flush;
   if (!file) {
     std::cerr << "demo: cannot write " << page << '\n';
     return 1;
   }
-  fmt::print("{} is a drawing of the whole transformer: open it in a browser.\n", page);
-  fmt::print("Next: docs/tutorial.md, the other examples, ./run test, ./run bench nets.\n");
+  fmt::print("{} shows all of it, from the graph to the assembly: open it in a browser.\n", page);
+  fmt::print(
+      "Next: docs/tutorial.md, the other examples, luminal explain gpt-block, ./run test.\n");
   return right ? 0 : 1;
 }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "luminal/cli/explanation_json.h"
+#include "luminal/cli/explanation_page.h"
+#include "luminal/cli/page.h"
 #include "luminal/graph/drawing.h"
 #include "luminal/plan/plan.h"
-#include "luminal/support/text.h"
 
 namespace luminal::cli {
 namespace {
@@ -168,38 +170,17 @@ ordered_json page_json(const std::string& title, CompileRecord& record) {
       {"code", std::move(writer.code)},
       {"run", run_json(record)},
       {"search", search_json(record)},
+      {"explanation", to_json(record.explanation, true)},
       {"drawings",
        {{"written", graph::to_html(graph.written(), {.title = title + ", as written"})},
         {"simplified", graph::to_html(graph.simplified(), {.title = title + ", after passes"})}}}};
 }
 
-/// JSON inside a script: no text can end the script it stands in.
-std::string script_json(const ordered_json& data) {
-  std::string result;
-  for (const char c : data.dump(-1, ' ', false, ordered_json::error_handler_t::replace)) {
-    if (c == '<')
-      result += "\\u003c";
-    else
-      result += c;
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string compile_page(const std::string& title, CompileRecord& record) {
-  std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  page += "<title>" + support::escape_html(title) + " - luminal</title>\n<style>";
-  page += kCompilePageStyle;
-  page += "</style>\n</head>\n<body>";
-  page += kCompilePageBody;
-  page += "<script type=\"application/json\" id=\"compile-data\">" +
-          script_json(page_json(title, record));
-  page += "</script>\n<script>";
-  page += kCompilePageScript;
-  page += "</script>\n</body>\n</html>\n";
-  return page;
+  const std::string_view scripts[] = {kExplanationScript, kCompilePageScript};
+  return page_of(title, page_json(title, record), scripts);
 }
 
 }  // namespace luminal::cli

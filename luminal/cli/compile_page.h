@@ -13,9 +13,7 @@ namespace luminal::cli {
 /// The page. Text that users wrote is always escaped.
 std::string compile_page(const std::string& title, CompileRecord& record);
 
-/// The fixed parts of the page: style, what stands in <body>, and the script that fills it.
-extern const std::string_view kCompilePageStyle;
-extern const std::string_view kCompilePageBody;
+/// The script that fills it, after those of page.h and explanation_page.h.
 extern const std::string_view kCompilePageScript;
 
 }  // namespace luminal::cli

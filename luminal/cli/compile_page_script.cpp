@@ -3,33 +3,7 @@
 namespace luminal::cli {
 
 const std::string_view kCompilePageScript = R"js(
-"use strict";
-const byId = id => document.getElementById(id);
-const data = JSON.parse(byId("compile-data").textContent);
 const PAGE_OF_CLASSES = 150;  // as many are made at a time
-
-// All text goes in as text, never as markup.
-function make(tag, attributes, ...children) {
-  const result = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (name === "onclick") result.onclick = value;
-    else if (name === "style") result.style.cssText = value;
-    else result.setAttribute(name, value);
-  }
-  result.append(...children.filter(child => child !== null && child !== undefined));
-  return result;
-}
-const amount = (n, what) => n.toLocaleString("en") + " " + what + (n === 1 ? "" : "s");
-const duration = us => us >= 1e6 ? (us / 1e6).toFixed(2) + " s" : us >= 1e3 ?
-  (us / 1e3).toFixed(2) + " ms" : us.toFixed(us < 10 ? 2 : 1) + " \u00b5s";
-const kindColor = kind => "--kind: var(--" + kind + ")";
-function table(heads, rows) {
-  const cell = (tag, value, k) =>
-    make(tag, heads[k].startsWith("#") ? {class: "n"} : {}, value);
-  return make("div", {class: "scroll"}, make("table", {},
-    make("thead", {}, make("tr", {}, ...heads.map((h, k) => cell("th", h.replace("#", ""), k)))),
-    make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((v, k) => cell("td", v, k)))))));
-}
 
 // Parts of the page. Each is filled when it is first shown.
 
@@ -86,13 +60,6 @@ function showDrawing(section, html) {
   frame.srcdoc = html;
   frame.onload = () => dressFrame(frame);
   section.append(frame);
-}
-
-// A drawing is as light or dark as the page.
-function dressFrame(frame) {
-  const inside = frame.contentDocument && frame.contentDocument.documentElement;
-  const theme = document.documentElement.dataset.theme;
-  if (inside && inside.dataset.theme !== theme) frame.contentDocument.getElementById("theme").click();
 }
 
 // The e-graph: classes are lines until they are opened.
@@ -245,6 +212,8 @@ function showKernels(section) {
   if (prepare.length) left.append(make("h2", {}, "Made once of weights and constants"));
   data.steps.forEach((step, k) => { if (step.prepare) left.append(stepButton(step, k, most)); });
   section.append(make("div", {class: "split"}, left, make("div", {id: "step"})));
+  if (shownStep === null && data.steps.length)
+    showStep(data.steps.indexOf(steps.length ? steps[0] : prepare[0]));
 }
 
 // The search.
@@ -336,37 +305,10 @@ const tabs = [["overview", "Overview", "", showOverview],
   ["simplified", "After passes", data.nodesSimplified, s => showDrawing(s, data.drawings.simplified)],
   ["egraph", "E-graph", data.classes.length, showEGraph],
   ["kernels", "Kernels", steps.length, showKernels]];
+tabs.push(...explanationTabs(data.explanation));
 if (data.search) tabs.push(["search", "Search", "", showSearch]);
 if (data.run.length) tabs.push(["run", "Run", data.run.length, showRun]);
-function openTab(name) {
-  const tab = tabs.find(each => each[0] === name) || tabs[0];
-  for (const [id] of tabs) {
-    byId("tab-" + id).setAttribute("aria-selected", id === tab[0]);
-    byId("part-" + id).hidden = id !== tab[0];
-  }
-  const section = byId("part-" + tab[0]);
-  if (!section.dataset.made) {
-    section.dataset.made = "yes";
-    tab[3](section);
-    if (tab[0] === "kernels" && shownStep === null && data.steps.length)
-      showStep(data.steps.indexOf(steps.length ? steps[0] : prepare[0]));
-  }
-  if (location.hash.slice(1) !== tab[0]) history.replaceState(null, "", "#" + tab[0]);
-}
-byId("title").textContent = data.title;
-for (const [id, title, count] of tabs) {
-  byId("tabs").append(make("button", {id: "tab-" + id, role: "tab", onclick: () => openTab(id)}, title,
-    count === "" ? null : make("span", {class: "count"}, count.toLocaleString("en"))));
-  byId("main").append(make("section", {id: "part-" + id, role: "tabpanel", hidden: ""}));
-}
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  document.querySelectorAll("iframe").forEach(dressFrame);
-}
-byId("theme").onclick = () =>
-  setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-openTab(location.hash.slice(1));
+startPage(data.title, tabs);
 )js";
 
 }  // namespace luminal::cli

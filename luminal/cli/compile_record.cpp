@@ -2,10 +2,13 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <optional>
 
 #include "luminal/cli/random_inputs.h"
 #include "luminal/cli/timed_run.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/make_compiled.h"
 #include "luminal/search/tuning_database.h"
 #include "luminal/support/error.h"
@@ -53,13 +56,29 @@ void search_and_compile(const compiler::Options& options, const RecordOptions& w
   record.points = points_since(database, begin);
 }
 
+/// What a search has measured of its kernels is told, too.
+void explain_it(const RecordOptions& options, CompileRecord& record) {
+  compiler::ExplainOptions how;
+  how.dims = record.dims;
+  for (const graph::StepReport& step : record.run) how.step_us.push_back(step.microseconds);
+  if (options.run) how.limits = search::measure_limits();
+  how.device = search::device_text(codegen::host_target(), compiler::threads_of({}));
+  how.search = record.search;
+  const std::string path =
+      options.database.empty() ? search::default_tuning_path() : options.database;
+  std::optional<search::TuningDatabase> database;
+  if ((options.search_seconds > 0 || !options.database.empty()) && std::filesystem::exists(path))
+    how.database = &database.emplace(path);
+  record.explanation = compiler::explain(record.program->plan(), how);
+}
+
 }  // namespace
 
 CompileRecord record_compile(const graph::Graph& written, const RecordOptions& options) {
   CompileRecord record;
   record.graph = std::make_unique<InspectedGraph>(written, rules::RuleOptions{});
   record.dims = dims_for_looking(written, options.dims);
-  compiler::Options compile{.dims = record.dims, .keep_text = true};
+  compiler::Options compile{.dims = record.dims, .keep_text = true, .explain = true};
   compile.on_code = [&](const codegen::KernelSource& source, const codegen::CpuTarget& target) {
     keep_code(source, target, record.code);
   };
@@ -71,6 +90,7 @@ CompileRecord record_compile(const graph::Graph& written, const RecordOptions& o
   record.compile_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (options.run) record.run = timed_run(*record.program, record.dims);
+  explain_it(options, record);
   return record;
 }
 

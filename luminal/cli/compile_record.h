@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "luminal/cli/inspected_graph.h"
+#include "luminal/compiler/explanation.h"
 #include "luminal/compiler/search_options.h"
 #include "luminal/plan/compiled_program.h"
 #include "luminal/support/hash.h"
@@ -48,6 +49,7 @@ struct CompileRecord {
   std::optional<compiler::SearchReport> search;
   std::vector<SearchPoint> points;
   std::vector<graph::StepReport> run;  ///< in order, median times; empty if not run
+  compiler::Explanation explanation;   ///< of the plan
 };
 
 /// Compiles a graph for this machine. UserError for graphs and dims that cannot be.

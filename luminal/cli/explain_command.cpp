@@ -8,6 +8,7 @@
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/explanation_json.h"
+#include "luminal/cli/explanation_page.h"
 #include "luminal/cli/random_inputs.h"
 #include "luminal/cli/timed_run.h"
 #include "luminal/compiler/buckets.h"
@@ -18,6 +19,7 @@
 #include "luminal/plan/plan_file.h"
 #include "luminal/search/tuning_database.h"
 #include "luminal/support/error.h"
+#include "luminal/support/file.h"
 
 namespace luminal::cli {
 namespace {
@@ -33,6 +35,7 @@ struct ExplainArguments {
   bool no_times = false;
   bool all = false;
   bool json = false;
+  std::string html;
 };
 
 /// Explains one file.
@@ -130,6 +133,11 @@ class Explaining {
 
 void explain(const ExplainArguments& arguments, std::ostream& out) {
   const compiler::Explanation explanation = Explaining(arguments).run();
+  if (!arguments.html.empty()) {
+    support::write_file_atomic(arguments.html, explanation_page(explanation, !arguments.no_times));
+    fmt::print(out, "{}: open it in a browser\n", arguments.html);
+    return;
+  }
   if (arguments.json)
     out << to_json(explanation, !arguments.no_times).dump(2) << '\n';
   else
@@ -159,12 +167,17 @@ void add_explain_command(CLI::App& app, std::ostream& out) {
   command->add_flag("--no-times", arguments->no_times,
                     "Run nothing and measure nothing: the same plan gives the same text");
   command->add_flag("--all", arguments->all, "Every step on a line, repeated layers too");
-  command->add_flag("--json", arguments->json, "As JSON");
+  CLI::Option* json = command->add_flag("--json", arguments->json, "As JSON");
+  command
+      ->add_option("--html", arguments->html,
+                   "As a page that needs no other file: written to this one")
+      ->excludes(json);
   command->footer(R"(
 Examples:
   luminal explain gpt-block
   luminal explain net.graph --dim seq=512 --search 30
-  luminal explain net.plan --json)");
+  luminal explain net.plan --json
+  luminal explain gpt-block --html page.html)");
   command->callback([=, &out] { explain(*arguments, out); });
 }
 

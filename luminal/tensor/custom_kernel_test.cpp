@@ -176,8 +176,7 @@ TEST(CustomKernel, IsFusedWithWhatStandsAroundIt) {
                     {{"h", h}}, {f32, {64, 32}});
   const Tensor y = relu(k);
   Executable exe = compile(g, {y});
-  EXPECT_NE(exe.explain().find("1 launch of 1 kernel,"), std::string::npos)
-      << exe.explain();
+  EXPECT_NE(exe.explain().find("1 launch of 1 kernel,"), std::string::npos) << exe.explain();
   EXPECT_NE(exe.explain().find("shrink"), std::string::npos) << exe.explain();
   run(g, y, {{"x", sample(f32, {64, 32})}, {"b", sample(f32, {32})}});
 }

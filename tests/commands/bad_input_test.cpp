@@ -106,6 +106,7 @@ TEST_F(BadInput, WithoutACacheDirectoryCommandsSayWhatNamesOne) {
 TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   const std::string page = std::string(kReadOnly) + "/page.html";
   expect_failure({"viz", "softmax", "-o", page}, page);
+  expect_failure({"explain", "softmax", "--no-times", "--html", page}, page);
   expect_failure({"inspect", "softmax", "--dump", page}, page);
   expect_failure({"run", folder_.file("net.plan"), "--out", "y=" + page}, page);
   expect_failure({"tuning", "merge", folder_.file("net.plan"), "--database",

@@ -181,6 +181,18 @@ TEST_F(Explain, BuffersThatAreNeededAtOneTimeNeverShareASlotButInPlace) {
     }
 }
 
+TEST_F(Explain, APageHoldsTheSameData) {
+  const Said said = explain({"gpt-block", "--html", folder_.file("page.html")});
+  ASSERT_EQ(said.code, cli::kDone) << said.err;
+  EXPECT_TRUE(has(said.out, "page.html"));
+  const std::string page = support::read_file(folder_.file("page.html"));
+  const std::string mark = "id=\"compile-data\">";
+  const size_t begin = page.find(mark) + mark.size();
+  const json data = json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  EXPECT_EQ(data, json::parse(explain({"gpt-block", "--json"}).out));
+  EXPECT_EQ(page.find("src=\"http"), std::string::npos);
+}
+
 TEST_F(Explain, WhatMakesNoSenseIsRefused) {
   const Graph g;
   compile(g, {softmax(g.input("x", {4}))}).save(folder_.file("net.plan"));
@@ -197,6 +209,7 @@ TEST_F(Explain, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(say({"explain"}).code, cli::kBadUsage);
   EXPECT_EQ(say({"explain", "mlp", "--search", "-1"}).code, cli::kBadUsage);
   EXPECT_EQ(say({"explain", "mlp", "--threads", "0"}).code, cli::kBadUsage);
+  EXPECT_EQ(say({"explain", "mlp", "--json", "--html", "p.html"}).code, cli::kBadUsage);
 }
 
 }  // namespace

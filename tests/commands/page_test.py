@@ -116,6 +116,8 @@ class Page(unittest.TestCase):
         nasty = pathlib.Path(cls.folder.name) / "nasty.graph"
         nasty.write_text(NASTY_GRAPH)
         cls.pages["nasty"] = cls.page(str(nasty), "nasty")
+        for name, graph in (("gpt-block", "gpt-block"), ("llama-32", "llama-32"), ("nasty", str(nasty))):
+            cls.pages["explain-" + name] = cls.explained(graph, "explain-" + name)
         cls.browser = Browser()
 
     @classmethod
@@ -127,6 +129,12 @@ class Page(unittest.TestCase):
     def page(cls, graph: str, name: str) -> pathlib.Path:
         file = pathlib.Path(cls.folder.name) / (name + ".html")
         subprocess.run([cls.luminal, "viz", graph, "-o", str(file)], check=True, stdout=subprocess.DEVNULL)
+        return file
+
+    @classmethod
+    def explained(cls, graph: str, name: str) -> pathlib.Path:
+        file = pathlib.Path(cls.folder.name) / (name + ".html")
+        subprocess.run([cls.luminal, "explain", graph, "--html", str(file)], check=True, stdout=subprocess.DEVNULL)
         return file
 
     def tearDown(self) -> None:
@@ -143,7 +151,7 @@ class Page(unittest.TestCase):
     def test_every_part_opens(self) -> None:
         for name in ("gpt-block", "llama-32"):
             self.browser.open(self.pages[name])
-            for part in ("overview", "written", "simplified", "egraph", "kernels", "run"):
+            for part in ("overview", "written", "simplified", "egraph", "kernels", "limits", "why", "memory", "run"):
                 self.browser.click("#tab-" + part)
                 self.assertEqual(self.shown(), "part-" + part)
                 self.take(f"{name}-{part}")
@@ -194,9 +202,61 @@ class Page(unittest.TestCase):
         self.assertTrue(self.browser.script(f"const b = {host}; if (b) b.click(); return !!b"))
         self.assertIn("runs on the host", self.browser.script("return document.querySelector('#step').textContent"))
 
+    def test_every_part_of_an_explanation_opens(self) -> None:
+        for name in ("explain-gpt-block", "explain-llama-32"):
+            self.browser.open(self.pages[name])
+            for part in ("limits", "why", "memory"):
+                self.browser.click("#tab-" + part)
+                self.assertEqual(self.shown(), "part-" + part)
+                self.take(f"{name}-{part}")
+            self.assertLess(self.browser.script("return document.querySelectorAll('*').length"), 20000)
+
+    def test_times_stand_beside_what_is_possible(self) -> None:
+        self.browser.open(self.pages["explain-gpt-block"])
+        widths = self.browser.script("return [...document.querySelectorAll('#bars .time')].map(b => b.offsetWidth)")
+        self.assertGreater(len(widths), 5)
+        self.assertEqual(widths, sorted(widths, reverse=True))
+        self.assertIn("of best", self.browser.script("return document.querySelector('#bars').textContent"))
+
+    def test_columns_sort_both_ways(self) -> None:
+        self.browser.open(self.pages["explain-llama-32"])
+        heads = self.browser.script("return [...document.querySelectorAll('#steps-table th')].map(h => h.textContent)")
+        column = heads.index("times") + 1
+        cells = f"return [...document.querySelectorAll('#steps-table td:nth-child({heads.index('no.') + 1})')].map(c => +c.textContent)"
+        in_order = self.browser.script(cells)
+        self.assertEqual(in_order, sorted(in_order))
+        self.browser.click("#steps-table th:nth-child(1)")
+        self.assertEqual(self.browser.script(cells), sorted(in_order, reverse=True))
+        self.browser.click("#steps-table th:nth-child(1)")
+        self.assertEqual(self.browser.script(cells), sorted(in_order))
+        self.browser.click(f"#steps-table th:nth-child({column})")
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#steps-table th[aria-sort=descending]').length"), 1)
+
+    def test_a_step_leads_to_the_reasons_of_its_kernel(self) -> None:
+        self.browser.open(self.pages["explain-gpt-block"])
+        self.browser.click("#steps-table tbody tr:first-child")
+        self.assertEqual(self.shown(), "part-why")
+        self.assertEqual(self.browser.script("return document.querySelector('#reason h2').textContent"), "layer_norm")
+        text = self.browser.script("return document.querySelector('#reason').textContent")
+        self.assertIn("Why not more is fused", text)
+        self.assertIn("it would cost more by the model", text)
+        self.browser.click("#reasons .step:nth-child(5)")
+        self.assertIn("attention", self.browser.script("return document.querySelector('#reason h2').textContent"))
+
+    def test_memory_is_drawn_over_the_run(self) -> None:
+        self.browser.open(self.pages["explain-gpt-block"], "memory")
+        self.assertGreater(self.browser.script("return document.querySelectorAll('#arena rect').length"), 4)
+        inside = """
+            const box = document.querySelector('#arena').getBoundingClientRect();
+            return [...document.querySelectorAll('#arena rect')].every(r => {
+              const b = r.getBoundingClientRect();
+              return b.left >= box.left && b.right <= box.right + 1 && b.top >= box.top && b.bottom <= box.bottom;
+            });"""
+        self.assertTrue(self.browser.script(inside))
+
     def test_text_of_users_stays_text(self) -> None:
         self.browser.open(self.pages["nasty"])
-        for part in ("written", "egraph", "kernels", "run"):
+        for part in ("written", "egraph", "kernels", "limits", "why", "memory", "run"):
             self.browser.click("#tab-" + part)
         self.browser.click("#tab-egraph")
         self.assertIn(NASTY, self.browser.script("return document.querySelector('#classes').textContent"))
@@ -223,6 +283,12 @@ class Page(unittest.TestCase):
                 over = self.browser.script("return document.documentElement.scrollWidth - innerWidth")
                 self.assertLessEqual(over, 0, f"{part} at {width}")
                 self.take(f"size-{width}-{part}")
+            self.browser.open(self.pages["explain-gpt-block"])
+            for part in ("limits", "why", "memory"):
+                self.browser.click("#tab-" + part)
+                over = self.browser.script("return document.documentElement.scrollWidth - innerWidth")
+                self.assertLessEqual(over, 0, f"{part} at {width}")
+                self.take(f"size-{width}-explain-{part}")
         self.browser.resize(1400, 900)
 
 

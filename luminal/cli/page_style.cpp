@@ -1,8 +1,8 @@
-#include "luminal/cli/compile_page.h"
+#include "luminal/cli/page.h"
 
 namespace luminal::cli {
 
-const std::string_view kCompilePageStyle = R"css(
+const std::string_view kPageStyle = R"css(
 :root {
   color-scheme: light;
   --page: #f7f8fa; --surface: #ffffff; --border: #d5d9e0; --text: #1b2230; --muted: #66708a;
@@ -98,14 +98,47 @@ svg text { fill: var(--muted); font-size: 11px; }
 .lane button[aria-selected="true"] { outline: 2px solid var(--text); }
 .axis { display: flex; justify-content: space-between; color: var(--muted); font-size: 12px;
         margin: 4px 2px 18px; }
+.bars { display: grid; gap: 5px; }
+.bar-row { display: grid; grid-template-columns: minmax(120px, 2fr) minmax(120px, 5fr) 170px;
+           gap: 12px; align-items: center; }
+.bar-row.small { grid-template-columns: 110px 1fr 90px; font-size: 12.5px; }
+.bar-row .what { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right; }
+.bar-row .said { color: var(--muted); font-size: 12.5px; font-variant-numeric: tabular-nums;
+                 white-space: nowrap; }
+.time-bar { position: relative; height: 17px; background: var(--soft); border-radius: 4px;
+            overflow: hidden; }
+.time-bar div { position: absolute; left: 0; top: 0; bottom: 0; min-width: 1px; }
+.small .time-bar { height: 10px; }
+.time-bar .time, .legend .time { background: var(--host); }
+.time-bar .floor, .legend .floor { background: var(--launch); }
+.legend i { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin: 0 6px 0 14px;
+            vertical-align: -1px; }
+.legend i:first-child { margin-left: 0; }
+th.sorts { cursor: pointer; user-select: none; white-space: nowrap; }
+th.sorts:hover, th.sorts:focus-visible { color: var(--accent); }
+th[aria-sort="descending"]::after { content: " \2193"; }
+th[aria-sort="ascending"]::after { content: " \2191"; }
+tr.choice { cursor: pointer; }
+tr.choice:hover td { background: var(--soft); }
+.boundary { background: var(--surface); border: 1px solid var(--border); border-radius: 9px;
+            padding: 9px 13px; margin-bottom: 8px; overflow-wrap: anywhere; }
+.boundary details { margin: 7px 0 0; }
+.boundary .bar-row { margin-top: 5px; }
+#reason ul { margin: 6px 0; padding-left: 20px; }
+#ways-table td:first-child, #steps-table td:nth-child(2) { overflow-wrap: anywhere; min-width: 120px; }
 @media (max-width: 860px) {
+  .bar-row { grid-template-columns: 1fr 1fr; gap: 2px 10px; }
+  .bar-row .what { text-align: left; white-space: normal; }
+  .bar-row .time-bar { grid-column: 1 / -1; grid-row: 2; }
+  .bar-row .said { text-align: right; }
+  .bar-row.small { grid-template-columns: 1fr 1fr; }
   .split { grid-template-columns: 1fr; height: auto; }
   main > section { padding: 12px; }
   summary .ops { white-space: normal; flex-basis: 100%; }
 }
 )css";
 
-const std::string_view kCompilePageBody = R"html(
+const std::string_view kPageBody = R"html(
 <header>
   <h1 id="title"></h1>
   <nav id="tabs" role="tablist"></nav>

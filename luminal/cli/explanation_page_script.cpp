@@ -288,7 +288,7 @@ function explanationTabs(all) {
   const tabs = [["limits", "Time and limits", "", section => showLimits(section, all)],
     ["why", "Why so", all.kernels.length, section => showWhy(section, all)],
     ["memory", "Memory", "", section => showMemory(section, all)]];
-  if (all.search) tabs.push(["plans", "Plans", all.search.plans.length, section => showPlans(section, all)]);
+  if (all.search && all.search.plans.length) tabs.push(["plans", "Plans", all.search.plans.length, section => showPlans(section, all)]);
   return tabs;
 }
 )js";

@@ -58,20 +58,30 @@ void ThreadTeam::stop() {
     if (worker->thread.joinable()) worker->thread.join();
 }
 
-bool ThreadTeam::wait_for_job(uint64_t seen) {
+/// True if there is a job after `seen`, which becomes its number. It is read once: stop() says that
+/// it stops before it raises the number, so who looks afterwards knows a job from the end, where
+/// there is none to call.
+bool ThreadTeam::has_started(uint64_t& seen) const {
+  const uint64_t number = started_.load();
+  if (number == seen) return false;
+  seen = number;
+  return true;
+}
+
+bool ThreadTeam::wait_for_job(uint64_t& seen) {
   using Clock = std::chrono::steady_clock;
   constexpr int kSpinsPerLook = 256;  // reading the clock costs more than a pause
   const auto limit = Clock::now() + std::chrono::microseconds(options_.spin_microseconds);
   do {
     for (int i = 0; i < kSpinsPerLook; ++i) {
-      if (started_.load(std::memory_order_acquire) != seen) return !stopping_.load();
+      if (has_started(seen)) return !stopping_.load();
       __builtin_ia32_pause();
     }
   } while (Clock::now() < limit);
   // The caller raises started_ and then looks at sleepers_; we do the reverse, so one of us sees
   // the other.
   sleepers_.fetch_add(1);
-  while (started_.load() == seen) started_.wait(seen);
+  while (!has_started(seen)) started_.wait(seen);
   sleepers_.fetch_sub(1);
   return !stopping_.load();
 }
@@ -90,7 +100,6 @@ void ThreadTeam::work(int index) {
   Worker& self = *workers_[static_cast<size_t>(index - 1)];
   uint64_t seen = 0;
   while (wait_for_job(seen)) {
-    seen = started_.load(std::memory_order_acquire);
     if (!claim(self, seen)) continue;
     try {
       job_.call(job_.callable, index);

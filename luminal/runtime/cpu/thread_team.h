@@ -102,7 +102,8 @@ class ThreadTeam {
   static bool claim(Worker& worker, uint64_t number);
   void run_alone(Job job);
   void work(int index);
-  bool wait_for_job(uint64_t seen);
+  bool has_started(uint64_t& seen) const;
+  bool wait_for_job(uint64_t& seen);
   void stop();
 
   const ThreadTeamOptions options_;

@@ -87,6 +87,19 @@ TEST(ThreadTeam, TheExceptionOfTheLowestThreadArrives) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST(ThreadTeam, TheEndOfATeamIsNoJob) {
+  // A worker that has seen a job which the caller took over may look again when the team ends.
+  std::atomic<int> calls{0};
+  const auto job = [&](int) { ++calls; };
+  for (int round = 1; round <= 200; ++round) {
+    {
+      ThreadTeam team({.threads = 6, .pin = false});
+      team.run(job);
+    }
+    ASSERT_EQ(calls, 6 * round);
+  }
+}
+
 TEST(ThreadTeam, OfOneRunsOnTheCaller) {
   ThreadTeam team({.threads = 1});
   std::thread::id id;

@@ -8,6 +8,10 @@
 namespace luminal::graph {
 namespace {
 
+/// As many elements as an array may have. Native code adds dims to positions, which must not
+/// overflow.
+constexpr int64_t kLargestDim = int64_t{1} << 56;
+
 const std::string& name_of(const Node& node) { return node.attribute<InputAttribute>().name; }
 
 /// Names all inputs that are read and have no data.
@@ -40,6 +44,11 @@ DimBindings bind(const Graph& graph, const RunRequest& request, std::span<const 
     if (!range.contains(found->second))
       throw UserError("run", "the dim '{}' is {}, outside its range [{}, {}]", dim.name(),
                       found->second, range.lo, range.hi);
+    if (found->second > kLargestDim)
+      throw UserError("run",
+                      "the dim '{}' is {}, more than the {} elements that a tensor can have; give "
+                      "it a smaller value",
+                      dim.name(), found->second, kLargestDim);
     result.push_back({dim, found->second});
   }
   return result;

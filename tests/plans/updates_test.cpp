@@ -162,6 +162,102 @@ TEST(Updates, AnInputThatIsNeededLaterIsNotWrittenOver) {
   for (size_t k = 0; k < actual.size(); ++k) EXPECT_EQ(actual[k], after[k] - before[k]) << k;
 }
 
+TEST(Updates, WhatIsReadOfTheOldValueIsReadBeforeItIsWrittenOver) {
+  Cache c;
+  const Tensor before = sum(c.cache, -1), turned = permute(c.cache, {1, 0});
+  const Tensor last = slice(c.cache, 0, {.begin = 6});
+  Executable exe = compile(c.g, {c.next, before, turned, last});
+  exe.set(c.cache, numbers({8, 32}, 1));
+  exe.update(c.cache, c.next);
+  Array held = numbers({8, 32}, 1);
+  for (int64_t past = 0; past < 8; ++past) {
+    exe.set(c.row, numbers({1, 32}, static_cast<int>(past + 5)));
+    exe.set_dim("past", past);
+    exe.run();
+    const std::vector<float> old = held.to_vector<float>();
+    const std::vector<float> sums = exe.get<float>(before), other = exe.get<float>(turned);
+    for (size_t row = 0; row < 8; ++row) {
+      float total = 0;
+      for (size_t k = 0; k < 32; ++k) {
+        total += old[row * 32 + k];
+        ASSERT_EQ(other[k * 8 + row], old[row * 32 + k]) << "step " << past;
+      }
+      EXPECT_NEAR(sums[row], total, 1e-5) << "step " << past;
+    }
+    EXPECT_EQ(exe.get<float>(last), std::vector<float>(old.begin() + 192, old.end()));
+    Cache::write(held, numbers({1, 32}, static_cast<int>(past + 5)), past);
+    EXPECT_TRUE(exe.get(c.next).identical(held)) << "step " << past;
+  }
+}
+
+TEST(Updates, AValueThatMovesToAnotherInputIsNotWrittenOver) {
+  // The next a is b as it is, while the next b could be computed in the memory of b.
+  for (const Backend backend : {Backend::kCpu, Backend::kInterpreter}) {
+    const Graph g;
+    const Tensor a = g.input("a", {64}), b = g.input("b", {64});
+    const Tensor next_a = b * 1.0, next_b = a + b;
+    Executable exe = compile(g, {next_a, next_b}, {.backend = backend});
+    exe.update(a, next_a);
+    exe.update(b, next_b);
+    exe.set(a, std::vector<float>(64, 0));
+    exe.set(b, std::vector<float>(64, 1));
+    std::vector<float> numbers;
+    for (int step = 0; step < 8; ++step) {
+      exe.run();
+      numbers.push_back(exe.get<float>(a)[step]);
+    }
+    EXPECT_EQ(numbers, (std::vector<float>{1, 1, 2, 3, 5, 8, 13, 21}));
+  }
+}
+
+TEST(Updates, TwoValuesMayChangePlaces) {
+  const Graph g;
+  const Tensor a = g.input("a", {64}), b = g.input("b", {64});
+  const Tensor next_a = b * 2.0, next_b = a + 1;
+  Executable exe = compile(g, {next_a, next_b});
+  exe.update(a, next_a);
+  exe.update(b, next_b);
+  std::vector<float> first(64, 3), second(64, 5);
+  exe.set(a, first);
+  exe.set(b, second);
+  for (int step = 0; step < 5; ++step) {
+    exe.run();
+    std::swap(first, second);
+    for (size_t k = 0; k < 64; ++k) {
+      first[k] *= 2;
+      second[k] += 1;
+    }
+    EXPECT_EQ(exe.get<float>(a), first) << "step " << step;
+    EXPECT_EQ(exe.get<float>(b), second) << "step " << step;
+  }
+}
+
+TEST(Updates, RowsPastTheEndAreLeftOutHoweverFarTheyLie) {
+  for (const Backend backend : {Backend::kCpu, Backend::kInterpreter}) {
+    const Graph g;
+    const Dim past = g.dim("past");
+    const Tensor cache = g.input("cache", {8, 3}), rows = g.input("rows", {2, 3});
+    const Tensor next = update_slice(cache, 0, past, rows);
+    Executable exe = compile(g, {next}, {.backend = backend});
+    exe.update(cache, next);
+    exe.set(rows, std::vector<float>{-1, -2, -3, -4, -5, -6});
+    for (const int64_t position : {int64_t{6}, int64_t{7}, int64_t{8}, int64_t{9}, int64_t{1000},
+                                   int64_t{1} << 31, int64_t{1} << 56}) {
+      exe.set(cache, numbers({8, 3}, 1));
+      exe.set_dim("past", position);
+      exe.run();
+      std::vector<float> expected = numbers({8, 3}, 1).to_vector<float>();
+      for (int64_t k = 3 * position; k < std::min<int64_t>(24, 3 * position + 6); ++k)
+        expected[static_cast<size_t>(k)] = static_cast<float>(3 * position - k - 1);
+      EXPECT_EQ(exe.get<float>(next), expected) << position;
+    }
+    exe.set_dim("past", INT64_MAX);
+    EXPECT_EQ(error_of([&] { exe.run(); }),
+              "run: the dim 'past' is 9223372036854775807, more than the 72057594037927936 "
+              "elements that a tensor can have; give it a smaller value");
+  }
+}
+
 TEST(Updates, OneArrayForTwoInputsIsNotWrittenOver) {
   Graph g;
   const Tensor a = g.input("a", {4});

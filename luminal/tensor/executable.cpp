@@ -92,6 +92,12 @@ void check_names(const graph::Graph& graph, const compiler::Options& options) {
                       "a value is expected of the dim '{}', which the graph does not have", name);
 }
 
+[[noreturn]] void throw_running(std::string_view operation) {
+  throw UserError(operation,
+                  "the executable is running, in another thread or around this call, and is used "
+                  "by one at a time; compile() or load() one for each thread");
+}
+
 }  // namespace
 
 Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
@@ -142,7 +148,12 @@ Executable::Executable(std::unique_ptr<graph::Program> program)
   needed_inputs_ = needed_inputs(ir(), ir());
 }
 
+void Executable::check_idle(std::string_view operation) const {
+  if (running_->test(std::memory_order_relaxed)) throw_running(operation);
+}
+
 Executable::InputSlot& Executable::slot(std::string_view operation, std::string_view name) {
+  check_idle(operation);
   auto found = inputs_.find(name);
   if (found != inputs_.end()) return found->second;
   std::vector<std::string> names;
@@ -210,6 +221,7 @@ void Executable::set_loader(const Tensor& input, std::function<Array()> loader) 
 }
 
 void Executable::set_dim(const std::string& name, int64_t value) {
+  check_idle("set_dim");
   // The program's dims are those of the views of outputs too; passes may have removed others that
   // the user wrote.
   auto dims = program_->graph().dims();
@@ -265,6 +277,13 @@ graph::DimValues Executable::shape_flat_inputs() {
 }
 
 void Executable::run(const RunOptions& options) {
+  if (running_->test_and_set(std::memory_order_acquire)) throw_running("run");
+  const auto over = [](std::atomic_flag* flag) { flag->clear(std::memory_order_release); };
+  const std::unique_ptr<std::atomic_flag, decltype(over)> until_end(running_.get(), over);
+  compute(options);
+}
+
+void Executable::compute(const RunOptions& options) {
   load_inputs();
   if (!has_same_shapes()) {
     request_.dims = shape_flat_inputs();
@@ -308,6 +327,7 @@ Executable::InputSlot* Executable::find_input(std::string_view operation, const 
 }
 
 std::optional<Array>& Executable::find_value(std::string_view operation, const Tensor& tensor) {
+  check_idle(operation);
   // An input that is an output too is one value, that of the input.
   if (InputSlot* input = find_input(operation, tensor)) return input->value;
   for (ResultSlot& result : results_)

@@ -2,6 +2,7 @@
 // asked, and gives results. Inputs stay valid across runs: only what changed has to be set again.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -69,7 +70,8 @@ struct RunOptions {
   std::ostream* text = nullptr;
 };
 
-/// A compiled graph with its data.
+/// A compiled graph with its data. Used by one thread at a time: who runs it, or asks for its data,
+/// while it runs gets a UserError. Each thread compiles or loads one of its own.
 class Executable {
  public:
   Executable(const Graph& graph, const std::vector<Tensor>& outputs, const CompileOptions& options);
@@ -222,6 +224,9 @@ class Executable {
   /// The value itself; throws UserError if there is none now.
   const Array& value_of(std::string_view operation, const Tensor& tensor) const;
   size_t output_number(std::string_view name) const;
+  /// Throws UserError while a run is under way.
+  void check_idle(std::string_view operation) const;
+  void compute(const RunOptions& options);
   void load_inputs();
   bool has_same_shapes() const;
   graph::DimValues shape_flat_inputs();
@@ -240,6 +245,8 @@ class Executable {
   graph::RunRequest request_;
   graph::DimValues bound_dims_;  // what dims_ was when the dims were found
   std::vector<Array> values_;
+  // Set while a run is under way; apart, so that executables can be moved.
+  std::unique_ptr<std::atomic_flag> running_ = std::make_unique<std::atomic_flag>();
 };
 
 template <typename T>

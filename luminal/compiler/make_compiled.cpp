@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "luminal/compiler/buckets.h"
+#include "luminal/compiler/buffer_plan.h"
 #include "luminal/compiler/search_plan.h"
 #include "luminal/plan/step_check.h"
 #include "luminal/support/env.h"
@@ -22,6 +23,20 @@ std::unique_ptr<plan::CompiledProgram> loaded(const Options& options,
   auto program = plan::load_plan(build(checked), options.threads);
   return plan::with_checked_steps(std::move(program),
                                   {.directory = environment.text(support::EnvVar::kCheckDir)});
+}
+
+/// Tensors whose bytes cannot be counted are the caller's error, said before anything is planned.
+void check_sizes(const graph::Graph& graph) {
+  for (const graph::NodeId id : graph.ids()) {
+    const graph::TensorType& type = graph.node(id).type;
+    try {
+      bytes_of(type);
+    } catch (const UserError&) {
+      throw UserError("compile",
+                      "%{} is {}, whose bytes do not fit into 64 bits; give smaller dims", id.value,
+                      graph::to_string(type));
+    }
+  }
 }
 
 void add(SearchReport& all, SearchReport&& one) {
@@ -46,6 +61,7 @@ void add(SearchReport& all, SearchReport&& one) {
 
 std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
                                                      const Options& options) {
+  check_sizes(graph);
   return loaded(options, [&](const Options& each) { return build_buckets(graph, each); });
 }
 
@@ -53,6 +69,7 @@ std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
                                                      const Options& options,
                                                      const SearchOptions& search,
                                                      SearchReport* report) {
+  check_sizes(graph);
   SearchOptions part = search;
   part.seconds /= static_cast<double>(bucket_count(options));
   SearchReport all;

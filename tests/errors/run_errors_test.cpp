@@ -35,6 +35,17 @@ void look_up(int64_t position) {
   executable.run();
 }
 
+/// x [1] seen as [n, n], plus one.
+void run_with_dim(int64_t n) {
+  const Graph graph;
+  const Dim dim = graph.dim("n");
+  const Tensor x = graph.input("x", {1});
+  Executable executable = compile(graph, {expand(x, {dim, dim}) + 1});
+  executable.set(x, Array(f32, {1}));
+  executable.set_dim("n", n);
+  executable.run();
+}
+
 std::vector<ErrorCase> input_cases() {
   return {
       {"AnInputThatWasNeverSet", [] { Doubled().executable.run(); },
@@ -43,6 +54,38 @@ std::vector<ErrorCase> input_cases() {
        [] {
          Doubled run;
          run.executable.set(run.x, Array(f32, {3, 2}));
+         run.executable.run();
+       },
+       "run: axis 0 of input 'x' is 2, but the data has 3"},
+      {"AnInputOfAnotherRank",
+       [] {
+         Doubled run;
+         run.executable.set(run.x, Array(f32, {6}));
+         run.executable.run();
+       },
+       "run: input 'x' has shape [2, 3], but the data has 1 axes"},
+      {"AnInputWhoseBytesDoNotFit",
+       [] {
+         const Graph graph;
+         const Tensor x = graph.input("x", {INT64_MAX / 2});
+         compile(graph, {x + 1});
+       },
+       "compile: %0 is f32[4611686018427387903], whose bytes do not fit into 64 bits; give smaller "
+       "dims"},
+      {"AResultWhoseElementsDoNotFit",
+       [] {
+         const Graph graph;
+         const Tensor x = graph.input("x", {int64_t{1} << 40});
+         compile(graph, {unsqueeze(x, 0) + unsqueeze(x, 1)});
+       },
+       "compile: %1 is f32[1099511627776, 1099511627776], whose bytes do not fit into 64 bits; "
+       "give smaller dims"},
+      {"AnArrayOfTooManyElements", [] { Array(f64, {(int64_t{1} << 56) + 1}); },
+       "array: too many elements in [72057594037927937]"},
+      {"ALoaderThatGivesAnotherShape",
+       [] {
+         Doubled run;
+         run.executable.set_loader(run.x, [] { return Array(f32, {3, 3}); });
          run.executable.run();
        },
        "run: axis 0 of input 'x' is 2, but the data has 3"},
@@ -152,6 +195,39 @@ std::vector<ErrorCase> dim_cases() {
        "it"},
       {"ADimDividedByZero", [] { symbolic::floor_div(Graph().dim("n"), 0); },
        "floor_div: n is divided by zero"},
+      {"ADimOfMoreThanATensorCanHave", [] { run_with_dim(INT64_MAX); },
+       "run: the dim 'n' is 9223372036854775807, more than the 72057594037927936 elements that a "
+       "tensor can have; give it a smaller value"},
+      {"ADimWhoseBytesDoNotFit", [] { run_with_dim(int64_t{1} << 40); },
+       "evaluate: the value of 4*n*n does not fit into 64 bits"},
+      {"AnOddExtentForTwiceADim",
+       [] {
+         const Graph graph;
+         const Tensor x = graph.input("x", {graph.dim("n", 1, 8) * 2});
+         Executable executable = compile(graph, {x + 1});
+         executable.set(x, Array(f32, {5}));
+         executable.run();
+       },
+       "run: input 'x' has an axis of extent 5, but n has no value for which 2*n is that"},
+      {"AxesThatContradictEachOther",
+       [] {
+         const Graph graph;
+         const Dim n = graph.dim("n", 1, 8);
+         const Tensor x = graph.input("x", {n, n * 2});
+         Executable executable = compile(graph, {x + 1});
+         executable.set(x, Array(f32, {3, 7}));
+         executable.run();
+       },
+       "run: axis 1 of input 'x' is 2*n = 6, but the data has 7"},
+      {"ASumOfDimsThatLeavesOneOpen",
+       [] {
+         const Graph graph;
+         const Tensor x = graph.input("x", {graph.dim("n", 1, 8) + graph.dim("m", 1, 8)});
+         Executable executable = compile(graph, {x + 1});
+         executable.set(x, Array(f32, {7}));
+         executable.run();
+       },
+       "run: the dim 'm' has no value; set it, or give an input whose shape says it"},
       {"ADimTooLargeForItsType", [] { Dim(INT64_MAX) * 2; },
        "symbolic: 9223372036854775807 * 2 does not fit into 64 bits"},
   };

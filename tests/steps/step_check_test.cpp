@@ -427,6 +427,15 @@ TEST(StepCheck, FilesThatAreNoStepsAreRefused) {
     support::write_file_atomic(path, whole.substr(0, cut));
     EXPECT_NE(error_of(), "") << cut;
   }
+  // Bytes of entries have a checksum. Of the archive's own, some mean nothing to us, such as dates.
+  size_t refused = 0, changed = 0;
+  for (size_t at = 0; at < whole.size(); at += 64, ++changed) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    support::write_file_atomic(path, damaged);
+    refused += error_of().empty() ? 0 : 1;
+  }
+  EXPECT_GT(refused, changed * 2 / 3);
 }
 
 }  // namespace

@@ -179,20 +179,25 @@ bool is_relative_exp(const Arena& arena, const BodyNode& node) {
 }
 
 bool is_sum_of_relative_exps(const Arena& arena, const BodyNode& node) {
+  return maximum_of_relative_exps(arena, node).has_value();
+}
+
+std::optional<BodyId> maximum_of_relative_exps(const Arena& arena, const BodyNode& node) {
   if (node.kind != BodyKind::kReduce || node.op != Op::kSum ||
       !is_relative_exp(arena, arena[node.children[0]]))
-    return false;
+    return std::nullopt;
   const BodyNode& exponential = arena[node.children[0]];
   const auto difference = difference_from_maximum(arena, arena[exponential.children[0]]);
   const BodyNode& maximum = arena[difference->maximum];
-  if (maximum.exprs.size() != node.exprs.size()) return false;
+  if (maximum.exprs.size() != node.exprs.size()) return std::nullopt;
   std::vector<symbolic::Binding> axes;
   for (size_t k = 0; k < node.exprs.size(); ++k) {
-    if (maximum.exprs[k].axis_extent() != node.exprs[k].axis_extent()) return false;
+    if (maximum.exprs[k].axis_extent() != node.exprs[k].axis_extent()) return std::nullopt;
     axes.push_back({maximum.exprs[k], node.exprs[k]});
   }
   int nodes = 64;
-  return is_same(arena, maximum.children[0], difference->x, axes, nodes);
+  if (!is_same(arena, maximum.children[0], difference->x, axes, nodes)) return std::nullopt;
+  return difference->maximum;
 }
 
 llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMath& math,

@@ -9,6 +9,8 @@
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
+#include <optional>
+
 #include "luminal/codegen/llvm/vector_math.h"
 #include "luminal/kernel/body.h"
 
@@ -17,6 +19,9 @@ namespace luminal::codegen {
 /// exp(x - the maximum of a row), and the sum of these over the same row, which is at least 1.
 bool is_relative_exp(const kernel::Arena& arena, const kernel::BodyNode& node);
 bool is_sum_of_relative_exps(const kernel::Arena& arena, const kernel::BodyNode& node);
+/// The maximum of such a sum; nothing if it is none.
+std::optional<kernel::BodyId> maximum_of_relative_exps(const kernel::Arena& arena,
+                                                       const kernel::BodyNode& node);
 /// x - the maximum of a row, which is never above 0.
 bool subtracts_maximum(const kernel::Arena& arena, const kernel::BodyNode& node);
 

@@ -22,6 +22,7 @@ NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
       options_(options),
       plan_(arena, nest, builder.target(), options),
       few_digits_(values_of_few_digits(arena, nest.kernel.roots)),
+      plain_maxima_(plain_maxima(arena, nest.kernel.roots)),
       sums_(nest.accumulators.size()) {}
 
 void NestEmitter::emit() {

@@ -10,6 +10,7 @@
 #include "luminal/codegen/llvm/body_values.h"
 #include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/codegen/llvm/nest_plan.h"
+#include "luminal/codegen/llvm/plain_maxima.h"
 
 namespace luminal::codegen {
 
@@ -119,6 +120,7 @@ class NestEmitter final : private BodyValues {
   NestKernelOptions options_;
   NestPlan plan_;
   std::set<kernel::BodyId> few_digits_;
+  std::set<kernel::BodyId> plain_maxima_;
 
   EntryArguments entry_;
   std::vector<Sum> sums_;

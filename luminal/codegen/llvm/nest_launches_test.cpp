@@ -7,6 +7,7 @@
 #include "luminal/codegen/llvm/launches_for_tests.h"
 #include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/codegen/llvm/nest_split.h"
+#include "luminal/graph/elements.h"
 #include "luminal/kernel/test_kernels.h"
 
 namespace luminal::codegen {
@@ -264,6 +265,45 @@ TEST(NestLaunches, SumsOverAxesThatAreNotNeighboursThenTheSameTensor) {
         check(less_outer_sum(dtype, extents), runner, {narrow ? 0.2 : 1e-4, 1e-5}, 2);
         if (HasFailure()) return;
       }
+}
+
+/// A softmax takes its maximum without looking for NaN; whoever sees the maximum otherwise does
+/// not.
+TEST(NestLaunches, RowsWithNanAreNanWhateverIsMadeOfTheirMaximum) {
+  constexpr int64_t kColumns = 200;
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const char* made : {"softmax", "log softmax", "exponentials", "maximum", "both"}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const auto along = [&](NodeId row) {
+        return Edge{graph.whole(row).view.insert_axis(1, kColumns), row};
+      };
+      const NodeId x = graph.add_input("x", dtype, {4, kColumns});
+      const NodeId most = graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{1});
+      const NodeId minus = graph.add_constant(Scalar::of(dtype, -1));
+      const NodeId negated =
+          graph.add(Op::kMul, {graph.whole(most), Edge{View({}, {Expr(4)}, {}), minus}});
+      const NodeId difference = graph.add(Op::kAdd, {graph.whole(x), along(negated)});
+      const NodeId e = graph.add(Op::kExp, {graph.whole(difference)});
+      const NodeId total = graph.add(Op::kSum, {graph.whole(e)}, graph::ReduceAttribute{1});
+      const std::string name = made;
+      if (name == "softmax" || name == "both")
+        graph.add_output("y", graph.whole(graph.add(Op::kDiv, {graph.whole(e), along(total)})));
+      if (name == "log softmax")
+        graph.add_output("y", graph.whole(graph.add(
+                                  Op::kAdd, {graph.whole(difference),
+                                             along(graph.add(Op::kLog, {graph.whole(total)}))})));
+      if (name == "exponentials") graph.add_output("y", graph.whole(e));
+      if (name == "maximum" || name == "both") graph.add_output("most", graph.whole(most));
+      Array values = filled(dtype, {4, kColumns}, 3);
+      const double nan = NAN;
+      for (const int64_t at : {kColumns, 2 * kColumns + 77, 4 * kColumns - 1})
+        graph::store(dtype, values.mutable_bytes().data(), at, {&nan, 1});
+      sample.inputs.emplace("x", std::move(values));
+      SCOPED_TRACE(fmt::format("{} of dtype {}", name, static_cast<int>(dtype)));
+      check(sample, {}, {2e-2, 2e-2});
+      if (HasFailure()) return;
+    }
 }
 
 /// Windows of a row, padded: the maximum and the sum of each.

@@ -138,6 +138,9 @@ void NestEmitter::accumulate(const Statement& statement) {
     if (lanes_reduce_ && mask_ != nullptr)
       right =
           ir_.CreateSelect(mask_, right, ops_.identity(accumulator.op, accumulator.dtype, lanes));
+    // An unordered comparison gives the right one.
+    if (plain_maxima_.contains(accumulator.reduction))
+      return ir_.CreateSelect(ir_.CreateFCmpOGT(left, right), left, right);
     return ops_.combine(accumulator.op, accumulator.dtype, left, right);
   };
   if (sum.value != nullptr) {

@@ -77,12 +77,22 @@ class NestEmitter final : private BodyValues {
     llvm::Value* mask;  // of a run of one square; null: all of it
     std::function<llvm::Value*(llvm::Value* lane)> place;
   };
+  /// What was transposed of a load: rows of one item.
+  struct Lines {
+    llvm::Type* vector;  // of bits
+    llvm::Value* memory;
+    int64_t bytes;  // of an element
+    int64_t row_bytes;
+  };
+  void fill_lines(const kernel::Statement& loop, llvm::ArrayRef<Lines> lines, const Range& rows,
+                  const Range& columns, llvm::Value* along);
+  llvm::Value* place_in(const Lines& lines, llvm::Value* row, llvm::Value* column);
+  void emit_lines(const kernel::Statement& loop, llvm::Value* row, const Range& columns);
   void emit_tile(const kernel::Statement& loop, const Range& rows, const Range& columns,
                  bool whole);
   Tile tile_of(kernel::BodyId id, const kernel::Statement& loop, const Range& rows,
                const Range& columns, bool whole);
   llvm::SmallVector<llvm::Value*, 16> transposed(const Tile& tile, llvm::Value* first);
-  llvm::SmallVector<llvm::Value*, 16> transposed_pairs(const Tile& tile);
   void emit_square(const kernel::Statement& loop, llvm::ArrayRef<Tile> tiles, llvm::Value* first,
                    const Range& rows, const Range& columns, bool whole);
 

@@ -177,8 +177,13 @@ TEST(NestLaunches, ALargeResultOfALongSumIsALaunchOfItsOwn) {
 }
 
 TEST(NestLaunches, TransposedCopiesOfEveryWidth) {
-  for (const auto& [rows, columns] :
-       {std::pair<int64_t, int64_t>{64, 64}, {70, 33}, {5, 200}, {130, 17}, {0, 4}, {1, 1}})
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{64, 64},
+                                      {70, 33},
+                                      {5, 200},
+                                      {130, 17},
+                                      {320, 72},
+                                      {0, 4},
+                                      {1, 1}})
     for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI8,
                               DType::kI32, DType::kBool})
       for (const bool symbolic_dims : {false, true}) {

@@ -52,6 +52,9 @@ bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> valu
 /// Steps of a reduction that is written out within a vector of outputs.
 constexpr int64_t kShortWindow = 16;
 
+/// Elements narrower than this leave too little of a row at a time where they are transposed.
+constexpr int kWordBits = 32;
+
 }  // namespace
 
 bool NestPlan::is_costly(const Statement& loop) const {
@@ -116,19 +119,17 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
     for (size_t k = 0; k + 1 < loop->axes.size(); ++k) {
       const auto along = stride_along(position, loop->axes[k]);
       if (!along || !along->stride.is_constant(1) || (result && result->axis != k)) continue;
-      const int side = std::min(lanes_, target_.lanes(32));
+      // Squares of narrow elements have rows of 16 bytes, which is cheap
+      // (VectorBuilder::transpose).
+      const int bits = graph::bits(type.dtype);
+      const int side = std::min(lanes_, bits < kWordBits ? 128 / bits : target_.lanes(32));
       if (!result) result = Transposition{k, side, side, false, {}};
+      result->side = std::min(result->side, side);
       const int line = target_.vector_bytes() * 8 / graph::bits(type.dtype);
       result->run = std::max(result->run, line);
       result->loads.push_back(id);
     }
   }
-  // Pairs of narrow elements need no line kept apart.
-  const bool pairs = result && lanes_ > 2 &&
-                     std::all_of(result->loads.begin(), result->loads.end(), [&](BodyId id) {
-                       return graph::bits(arena_[id].dtype) == 16 && result->run == lanes_;
-                     });
-  if (pairs) result->side = lanes_;
   int ops = 0;
   for (const BodyId id : arena_.reachable(values)) ops += arena_[id].kind == BodyKind::kOp ? 1 : 0;
   if (result) result->rows_in_loop = ops > 2 || contains_costly_op(arena_, values);
@@ -139,6 +140,18 @@ bool NestPlan::squares_are_whole() const {
   const Statement& loop = *parallel_loop();
   return divisible_by(loop.axes.back().axis_extent(), lanes_) &&
          divisible_by(loop.axes[transposition_->axis].axis_extent(), transposition_->run);
+}
+
+bool NestPlan::gathers_lines() const {
+  constexpr int64_t kMostBytes = 16 << 10;
+  const auto width = blocks_.back().constant_value();
+  int64_t bytes = 0;
+  for (const BodyId id : transposition_->loads) {
+    const int bits = graph::bits(arena_.tensor(arena_[id].tensor).dtype);
+    if (bits >= kWordBits) return false;
+    bytes += bits / 8;
+  }
+  return width && *width % lanes_ == 0 && *width * bytes * transposition_->run <= kMostBytes;
 }
 
 /// Masks of narrow elements need instructions of their own.
@@ -251,7 +264,11 @@ void NestPlan::choose_blocks() {
   const int64_t unit = int64_t{lanes_} * unroll();
   const auto rounded = [&](int64_t wanted) { return (wanted + unit - 1) / unit * unit; };
   if (transposition_) {
-    blocks_.back() = std::max<int64_t>(lanes_, options_.transposed_columns);
+    // Memory takes pieces of rows that are not too short, caches any.
+    int64_t columns = options_.transposed_columns;
+    if (const int bits = target_.vector_bytes() * 8 / lanes_; streaming_ != Streaming::kNever)
+      columns *= std::max(1, kWordBits / bits);
+    blocks_.back() = std::max<int64_t>(lanes_, columns);
     blocks_[transposition_->axis] = options_.transposed_rows;
     return;
   }

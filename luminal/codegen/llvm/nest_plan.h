@@ -72,6 +72,9 @@ class NestPlan {
   const std::optional<Transposition>& transposition() const { return transposition_; }
   /// Whether there are no borders.
   bool squares_are_whole() const;
+  /// Whether a run of rows of one item waits in the nearest cache before it is stored past the
+  /// caches: vectors of narrow elements are short pieces of their rows.
+  bool gathers_lines() const;
   /// Whether squares at the borders are masked; else they are gathered.
   bool masks_squares() const;
 

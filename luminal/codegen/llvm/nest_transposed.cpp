@@ -27,7 +27,9 @@ void NestEmitter::emit_transposed(const Statement& loop, const Range& rows, cons
   };
   Value* whole_rows = whole_part(rows, run);
   Value* whole_columns = whole_part(columns, lanes);
+  const bool in_lines = whole && streaming_ && plan_.gathers_lines();
   builder_.loop(rows.begin, whole_rows, builder_.index(run), [&](Value* row) {
+    if (in_lines) return emit_lines(loop, row, {columns.begin, whole_columns});
     builder_.loop(columns.begin, whole_columns, builder_.index(lanes), [&](Value* column) {
       emit_tile(loop, {row, rows.end}, {column, columns.end}, whole);
     });
@@ -58,6 +60,69 @@ std::vector<size_t> NestEmitter::roots_in_line(const Statement& loop) const {
       result.push_back(statement.root);
   }
   return result;
+}
+
+/// One run of rows that is stored past the caches. Memory takes long pieces of a row better than a
+/// vector of each row in turn, so what was transposed waits in the nearest cache.
+void NestEmitter::emit_lines(const Statement& loop, Value* row, const Range& columns) {
+  const NestPlan::Transposition& transposition = *plan_.transposition();
+  const int64_t width = *plan_.blocks().back().constant_value();
+  std::vector<Lines> lines;
+  for (const BodyId id : transposition.loads) {
+    const auto bits = static_cast<unsigned>(graph::bits(arena_.tensor(arena_[id].tensor).dtype));
+    llvm::Type* vector = VectorBuilder::vector(ir_.getIntNTy(bits), plan_.lanes());
+    const int64_t bytes = int64_t{bits} / 8;
+    const auto size = static_cast<uint64_t>(width * transposition.run * bytes);
+    lines.push_back({vector, builder_.stack(llvm::ArrayType::get(builder_.i8(), size), 64), bytes,
+                     width * bytes});
+  }
+  const Range rows{row, ir_.CreateAdd(row, builder_.index(transposition.run))};
+  Value* step = builder_.index(plan_.lanes());
+  builder_.loop(columns.begin, columns.end, step, [&](Value* column) {
+    fill_lines(loop, lines, rows, {column, columns.end}, ir_.CreateSub(column, columns.begin));
+  });
+  lane_axis_ = loop.axes.back();
+  builder_.loop(rows.begin, rows.end, builder_.index(1), [&](Value* at) {
+    builder_.loop(columns.begin, columns.end, step, [&](Value* column) {
+      axes_[loop.axes[transposition.axis].axis_id()] = at;
+      axes_[loop.axes.back().axis_id()] = column;
+      known_.emplace_back();
+      for (size_t k = 0; k < lines.size(); ++k) {
+        Value* place =
+            place_in(lines[k], ir_.CreateSub(at, rows.begin), ir_.CreateSub(column, columns.begin));
+        known_.back()[transposition.loads[k]] = code_.from_bits(
+            arena_[transposition.loads[k]].dtype, builder_.load(lines[k].vector, place));
+      }
+      emit_body(loop);
+      known_.pop_back();
+    });
+  });
+  lane_axis_.reset();
+}
+
+/// One vector of columns of all rows, `along` the lines.
+void NestEmitter::fill_lines(const Statement& loop, llvm::ArrayRef<Lines> lines, const Range& rows,
+                             const Range& columns, Value* along) {
+  const NestPlan::Transposition& transposition = *plan_.transposition();
+  std::vector<Tile> tiles;
+  for (const BodyId id : transposition.loads)
+    tiles.push_back(tile_of(id, loop, rows, columns, true));
+  builder_.loop(builder_.index(0), builder_.index(transposition.run),
+                builder_.index(transposition.side), [&](Value* first) {
+                  for (size_t k = 0; k < tiles.size(); ++k) {
+                    const auto square = transposed(tiles[k], first);
+                    Value* place = place_in(lines[k], first, along);
+                    for (Value* vector : square) {
+                      builder_.store(vector, place);
+                      place = builder_.offset(place, lines[k].row_bytes);
+                    }
+                  }
+                });
+}
+
+Value* NestEmitter::place_in(const Lines& lines, Value* row, Value* column) {
+  Value* begin = builder_.offset(lines.memory, ir_.CreateMul(row, builder_.index(lines.row_bytes)));
+  return builder_.offset(begin, ir_.CreateMul(column, builder_.index(lines.bytes)));
 }
 
 /// One run of rows from the begin of two ranges on; where it is not whole, what lies beyond their
@@ -128,8 +193,6 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
 /// position i of the axis across.
 llvm::SmallVector<Value*, 16> NestEmitter::transposed(const Tile& tile, Value* first) {
   const int side = plan_.transposition()->side;
-  if (tile.bytes == 2 && side == plan_.lanes() && side == plan_.transposition()->run)
-    return transposed_pairs(tile);
   llvm::Type* run = VectorBuilder::vector(tile.element, side);
   Value* offset = ir_.CreateMul(first, builder_.index(tile.bytes));
   llvm::SmallVector<Value*, 16> square;
@@ -141,28 +204,6 @@ llvm::SmallVector<Value*, 16> NestEmitter::transposed(const Tile& tile, Value* f
     square.push_back(builder_.join(runs));
   }
   builder_.transpose(square);
-  return square;
-}
-
-/// Elements of two bytes: neighbours move together as four, and part at the end.
-llvm::SmallVector<Value*, 16> NestEmitter::transposed_pairs(const Tile& tile) {
-  const int lanes = plan_.lanes();
-  llvm::Type* elements = VectorBuilder::vector(tile.element, lanes);
-  llvm::Type* pairs = VectorBuilder::vector(builder_.i32(), lanes / 2);
-  std::array<llvm::SmallVector<Value*, 16>, 2> halves;
-  for (int lane = 0; lane < lanes; ++lane) {
-    Value* line = builder_.load(elements, tile.place(builder_.index(lane)), {.mask = tile.mask});
-    halves[static_cast<size_t>(lane / (lanes / 2))].push_back(ir_.CreateBitCast(line, pairs));
-  }
-  for (auto& half : halves) builder_.transpose(half);
-  llvm::SmallVector<Value*, 16> square;
-  for (int row = 0; row < lanes; ++row) {
-    llvm::SmallVector<int, 32> chosen;
-    for (int lane = 0; lane < lanes; ++lane) chosen.push_back(2 * lane + row % 2);
-    const auto pair = static_cast<size_t>(row / 2);
-    square.push_back(ir_.CreateShuffleVector(ir_.CreateBitCast(halves[0][pair], elements),
-                                             ir_.CreateBitCast(halves[1][pair], elements), chosen));
-  }
   return square;
 }
 

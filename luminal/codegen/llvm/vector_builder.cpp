@@ -305,12 +305,38 @@ Value* VectorBuilder::join(llvm::ArrayRef<Value*> parts) {
   return ir_.CreateShuffleVector(low, high, all);
 }
 
-/// By exchanging ever smaller blocks.
+namespace {
+
+/// The lanes of two vectors in turn, the lower or upper half of every group of `size`.
+llvm::SmallVector<int, 64> in_turn(int lanes, int size, bool upper) {
+  llvm::SmallVector<int, 64> chosen;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int place = lane % size;
+    chosen.push_back(place % 2 * lanes + lane - place + place / 2 + (upper ? size / 2 : 0));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+/// By exchanging ever smaller blocks. Rows of 16 bytes are shuffled like cards instead, each with
+/// one half a square away: every step is then the cheapest shuffle there is, which stays within 16
+/// bytes.
 void VectorBuilder::transpose(llvm::SmallVectorImpl<Value*>& rows) {
+  constexpr unsigned kCheapBits = 128;
   const int size = static_cast<int>(rows.size());
   const int lanes = lanes_of(rows[0]);
   LUMINAL_CHECK(lanes % size == 0, "{} vectors of {} lanes are no squares", size, lanes);
+  const bool cheap =
+      rows[0]->getType()->getScalarSizeInBits() * static_cast<unsigned>(size) == kCheapBits;
   for (int step = size / 2; step > 0; step /= 2) {
+    if (cheap) {
+      const llvm::SmallVector<Value*, 16> before(rows.begin(), rows.end());
+      for (size_t i = 0; i < rows.size(); ++i)
+        rows[i] = ir_.CreateShuffleVector(before[i / 2], before[i / 2 + before.size() / 2],
+                                          in_turn(lanes, size, i % 2 != 0));
+      continue;
+    }
     llvm::SmallVector<int, 64> upper;
     llvm::SmallVector<int, 64> lower;
     for (int lane = 0; lane < lanes; ++lane) {

@@ -115,6 +115,34 @@ void ElementCode::store(DType dtype, Value* value, Value* base, Value* position,
                  access);
 }
 
+/// A pair of bf16 is a float with what stands beside it in the lower half.
+Value* ElementCode::load_pairs(Value* base, Value* position, int lanes) {
+  constexpr int kPairs = 16;
+  LUMINAL_CHECK(lanes % (2 * kPairs) == 0, "{} lanes are no lines of pairs", lanes);
+  Value* pointer = builder_.offset(base, byte_position(DType::kBF16, position));
+  Value* pairs = builder_.load(VectorBuilder::vector(builder_.i32(), lanes / 2), pointer,
+                               {.align = graph::bits(DType::kBF16) / 8});
+  Carried parts;
+  for (int first = 0; first < lanes / 2; first += kPairs) {
+    Value* line = builder_.part(pairs, first, kPairs);
+    parts.push_back(ir_.CreateShl(line, constant(line, 16)));
+    parts.push_back(ir_.CreateAnd(line, constant(line, ~int64_t{0xffff})));
+  }
+  Value* joined = builder_.join(parts);
+  return ir_.CreateBitCast(joined, type_like(joined, builder_.f32()));
+}
+
+void ElementCode::store_pairs(Value* value, Value* base, Value* position, const Access& access) {
+  constexpr int kPairs = 16;
+  const int lanes = VectorBuilder::lanes_of(value);
+  llvm::SmallVector<int, 64> together;
+  for (int lane = 0; lane < lanes; ++lane)
+    together.push_back(lane / (2 * kPairs) * 2 * kPairs + lane % 2 * kPairs +
+                       lane % (2 * kPairs) / 2);
+  Value* halves = ir_.CreateShuffleVector(to_memory(DType::kBF16, value), together);
+  builder_.store(halves, builder_.offset(base, byte_position(DType::kBF16, position)), access);
+}
+
 void ElementCode::scatter(DType dtype, Value* value, Value* base, Value* positions, Value* mask) {
   LUMINAL_CHECK(!is_packed(dtype), "elements of {} cannot be scattered", dtype);
   builder_.scatter(to_memory(dtype, value), base, positions, mask);

@@ -34,6 +34,12 @@ class ElementCode {
   void store(graph::DType dtype, llvm::Value* value, llvm::Value* base, llvm::Value* position,
              const Access& access = {});
 
+  /// The same for whole lines of bf16 in an order of their own, which takes fewer instructions: of
+  /// each 32 elements first those at even places, then the others.
+  llvm::Value* load_pairs(llvm::Value* base, llvm::Value* position, int lanes);
+  void store_pairs(llvm::Value* value, llvm::Value* base, llvm::Value* position,
+                   const Access& access);
+
   /// Stores lane i at base[positions[i]]; not for packed dtypes.
   void scatter(graph::DType dtype, llvm::Value* value, llvm::Value* base, llvm::Value* positions,
                llvm::Value* mask);

@@ -269,6 +269,7 @@ void NestEmitter::store(const Statement& statement) {
     access.streaming = true;
     access.align = std::min(64, lanes * graph::bits(type.dtype) / 8);
   }
+  if (in_pairs_) return code_.store_pairs(value, base, index_at_first_lane(position), access);
   code_.store(type.dtype, value, base, index_at_first_lane(position), access);
 }
 

@@ -32,6 +32,8 @@ class NestEmitter final : private BodyValues {
     llvm::Value* stepped = nullptr;  // whether its loop has iterations
   };
   using Block = std::vector<kernel::Statement>;
+  /// A sum waits for itself; so many times the copies keep the units busy.
+  static constexpr int kChains = 2;
 
   /// Positions of an axis.
   struct Range {
@@ -66,6 +68,14 @@ class NestEmitter final : private BodyValues {
   bool is_aligned(const kernel::Statement& store) const;
   void for_each_vector(const symbolic::Expr& axis, const Range& range,
                        llvm::function_ref<void()> body);
+
+  // nest_pairs.cpp: lanes in another order
+  bool takes_pairs(const kernel::Statement& loop) const;
+  bool touches_rows(const kernel::Statement& loop) const;
+  bool has_whole_lines_only(const kernel::Statement& loop) const;
+  bool is_free_of_order(const kernel::Statement& loop) const;
+  bool is_stored_in_pairs(const kernel::Statement& store, const symbolic::Expr& axis) const;
+  bool is_taken_in_pairs(kernel::BodyId id, const symbolic::Expr& axis) const;
 
   // nest_transposed.cpp: squares
   void emit_transposed(const kernel::Statement& loop, const Range& rows, const Range& columns);
@@ -137,6 +147,7 @@ class NestEmitter final : private BodyValues {
   std::optional<symbolic::Expr> lane_axis_;
   bool lanes_reduce_ = false;               // that axis is reduced
   bool at_first_lane_ = false;              // index expressions mean the first lane
+  bool in_pairs_ = false;                   // lines of bf16 are in the order of load_pairs
   llvm::Value* mask_ = nullptr;             // lanes inside of the loop; null: all
   std::optional<symbolic::Expr> row_axis_;  // of the row loop around
   std::vector<symbolic::Expr> open_axes_;   // of all loops around

@@ -30,8 +30,7 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
   const Expr axis = loop.axes.back();
   const int lanes = plan_.lanes();
   const bool reduces = loop.role == LoopRole::kReduction;
-  // A sum waits for itself; twice the copies keep the units busy.
-  const int chains = reduces ? 2 : 1;
+  const int chains = reduces ? kChains : 1;
   const auto copies = static_cast<size_t>(has_inner_loops(loop) ? 1 : plan_.unroll() * chains);
   const std::vector<size_t> carried = carried_sums(loop);
   LUMINAL_CHECK(carried.empty() || reduces, "an independent loop carries sums");
@@ -48,6 +47,7 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
       const kernel::Accumulator& accumulator = nest_.accumulators[number];
       initial.push_back(ops_.identity(accumulator.op, accumulator.dtype, lanes));
     }
+  const bool pairs = takes_pairs(loop);
   Value* aligned = reduces ? nullptr : first_aligned(loop, range);
   lane_axis_ = axis;
   lanes_reduce_ = reduces;
@@ -61,9 +61,11 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
           ir_.CreateAdd(first, builder_.index(static_cast<int64_t>(copy) * lanes));
       if (mask == nullptr) prefetch_next_row(axes_[axis.axis_id()], copy, axis.axis_extent());
       mask_ = mask;
+      in_pairs_ = pairs && mask == nullptr;
       known_.emplace_back();
       emit_body(loop);
       known_.pop_back();
+      in_pairs_ = false;
       mask_ = nullptr;
       for (size_t i = 0; i < carried.size(); ++i)
         next[copy * carried.size() + i] = sums_[carried[i]].value;

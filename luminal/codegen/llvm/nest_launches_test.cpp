@@ -272,6 +272,44 @@ TEST(NestLaunches, SumsOverAxesThatAreNotNeighboursThenTheSameTensor) {
       }
 }
 
+/// Whole lines of bf16 are computed in an order of their own; results are where they belong all the
+/// same, and so are infinities, NaNs and denormals.
+TEST(NestLaunches, PairsOfBf16ComeOutInTheirPlaces) {
+  const double specials[] = {NAN, INFINITY, -INFINITY, 1e-40, -1e-40, 0.0, -0.0, 3e38};
+  for (const int64_t columns : {1, 31, 32, 64, 100, 192, 320})
+    for (const bool streaming : {false, true}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const NodeId x = graph.add_input("x", DType::kBF16, {9, columns});
+      const NodeId bias = graph.add_input("bias", DType::kBF16, {columns});
+      const Edge biases{graph.whole(bias).view.insert_axis(0, 9), bias};
+      const NodeId sum = graph.add(Op::kAdd, {graph.whole(x), biases});
+      const NodeId most = graph.add(Op::kReduceMax, {graph.whole(sum)}, graph::ReduceAttribute{1});
+      const Edge row{graph.whole(most).view.insert_axis(1, columns), most};
+      const NodeId scaled = graph.add(Op::kMul, {graph.whole(sum), row});
+      const NodeId places = graph.add_iota(DType::kBF16, {9, columns}, Expr::axis(1, columns));
+      graph.add_output("scaled", graph.whole(scaled));
+      graph.add_output("placed",
+                       graph.whole(graph.add(Op::kAdd, {graph.whole(x), graph.whole(places)})));
+      graph.add_output(
+          "wide",
+          graph.whole(graph.add_cast(
+              Op::kCast, graph.whole(graph.add(Op::kMul, {graph.whole(x), biases})), DType::kF32)));
+      sample.inputs.emplace("bias", filled(DType::kBF16, {columns}, 4));
+      Array values = filled(DType::kBF16, {9, columns}, 3);
+      for (size_t k = 0; k < std::size(specials); ++k)
+        graph::store(DType::kBF16, values.mutable_bytes().data(),
+                     static_cast<int64_t>(k) * (columns + 1) % (9 * columns), {&specials[k], 1});
+      sample.inputs.emplace("x", std::move(values));
+      Runner runner;
+      runner.options.streaming_bytes = streaming ? 1 : 0;
+      runner.options.round_each = true;
+      SCOPED_TRACE(fmt::format("{} columns, streaming {}", columns, streaming));
+      check(sample, runner, {});
+      if (HasFailure()) return;
+    }
+}
+
 /// A softmax takes its maximum without looking for NaN; whoever sees the maximum otherwise does
 /// not.
 TEST(NestLaunches, RowsWithNanAreNanWhateverIsMadeOfTheirMaximum) {

@@ -73,6 +73,7 @@ Value* NestEmitter::load(BodyId id) {
       !depends_on_lanes(stride->rest)) {
     Value* first = index_at_first_lane(position);
     if (mask == nullptr) note_row_load(node.tensor, position);
+    if (in_pairs_) return code_.load_pairs(base, first, lanes);
     return code_.load(type.dtype, base, first, lanes, {.mask = mask});
   }
   if (stride && is_short_stride(stride->stride, type.dtype) && !depends_on_lanes(stride->rest))

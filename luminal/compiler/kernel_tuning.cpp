@@ -34,8 +34,10 @@ double bytes_of(const search::KernelTask& task) {
   return bytes;
 }
 
-std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task) {
+std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task,
+                                              search::BenchMemory& memory) {
   search::BenchOptions options;
+  options.memory = &memory;
   options.cache = &codegen::default_kernel_cache();
   return std::make_unique<search::KernelBench>(task, runtime::default_thread_team(), options);
 }
@@ -90,8 +92,8 @@ search::Workbench& KernelTuning::bench_of(size_t kernel) {
     break;
   }
   if (!entry.bench)
-    entry.bench =
-        options_.tools.kernels ? options_.tools.kernels(entry.task) : real_bench(entry.task);
+    entry.bench = options_.tools.kernels ? options_.tools.kernels(entry.task)
+                                         : real_bench(entry.task, memory_);
   return *entry.bench;
 }
 

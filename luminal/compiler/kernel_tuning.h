@@ -58,6 +58,7 @@ class KernelTuning {
   const SearchOptions& options_;
   std::function<bool()> stop_;
   std::function<void(const std::string&, const search::TuneProgress&)> progress_;
+  search::BenchMemory memory_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::map<std::string, size_t> number_of_;  // by text and shapes
   std::vector<size_t> with_benches_;         // the last used last

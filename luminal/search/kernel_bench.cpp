@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "luminal/codegen/llvm/code_version.h"
 #include "luminal/graph/dim_binding.h"
@@ -57,7 +58,10 @@ KernelBench::KernelBench(const KernelTask& task, Builder builder, runtime::Threa
                          const BenchOptions& options)
     : task_(task), builder_(std::move(builder)), team_(team), options_(options) {}
 
-KernelBench::~KernelBench() = default;
+KernelBench::~KernelBench() {
+  // Another bench may come to lie where this one lay.
+  if (options_.memory != nullptr && options_.memory->user == this) options_.memory->user = nullptr;
+}
 
 void KernelBench::build(const std::vector<std::string>& schedules) {
   std::vector<std::pair<const std::string*, Known*>> missing;
@@ -105,21 +109,27 @@ void KernelBench::check(const std::vector<std::string>& schedules) {
 }
 
 TensorPlaces KernelBench::places() {
-  if (!places_.empty()) return places_;
+  constexpr int64_t kPage = 4096;
+  BenchMemory& memory = options_.memory != nullptr ? *options_.memory : own_memory_;
+  std::map<kernel::NodeId, int64_t> offsets;
+  int64_t total = 0;
   const auto add = [&](kernel::NodeId id, int64_t bytes) {
-    memory_.emplace_back(bytes);
-    memory_.back().populate();
-    return places_[id] = memory_.back().data();
+    offsets[id] = total;
+    total += (bytes + kPage - 1) / kPage * kPage;
   };
-  for (const auto& [id, array] : check_->data())
-    std::copy(array.bytes().begin(), array.bytes().end(),
-              add(id, static_cast<int64_t>(array.bytes().size())));
+  for (const auto& [id, array] : check_->data()) add(id, std::ssize(array.bytes()));
   for (const kernel::Root& root : task_.kernel.roots) {
     const graph::TensorType& type = task_.arena->tensor(root.tensor);
     const int64_t count = graph::element_count(graph::extents_of(type.shape, task_.options.dims));
     add(root.tensor, graph::byte_size(type.dtype, count));
   }
-  return places_;
+  if (memory.block.size() < total) memory = {runtime::HostMemory(total), nullptr};
+  TensorPlaces places;
+  for (const auto& [id, offset] : offsets) places[id] = memory.block.data() + offset;
+  if (std::exchange(memory.user, this) == this) return places;
+  for (const auto& [id, array] : check_->data())
+    std::copy(array.bytes().begin(), array.bytes().end(), places[id]);
+  return places;
 }
 
 Tried KernelBench::try_out(const std::vector<std::string>& schedules) {

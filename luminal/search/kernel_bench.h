@@ -35,12 +35,21 @@ std::string device_text(const codegen::CpuTarget& target, int threads);
 /// What made the code: versions of our emitters and of the compiler below them.
 std::string compiler_text();
 
+/// Memory that workbenches use by turns for the tensors they time kernels on: taking it from the
+/// system for each of them may take longer than measuring.
+struct BenchMemory {
+  runtime::HostMemory block;
+  const void* user = nullptr;  ///< whose tensors are in it
+};
+
 /// How a workbench works.
 struct BenchOptions {
   CheckOptions check = {};
   MeasureOptions measure = {};
   /// Where object code is kept; null: nowhere.
   support::FileCache* cache = nullptr;
+  /// Shared with other workbenches, all of which it must outlive; null: the bench has its own.
+  BenchMemory* memory = nullptr;
 };
 
 /// See above.
@@ -76,8 +85,7 @@ class KernelBench : public Workbench {
   runtime::ThreadTeam& team_;
   BenchOptions options_;
   std::unique_ptr<KernelCheck> check_;
-  std::vector<runtime::HostMemory> memory_;
-  TensorPlaces places_;
+  BenchMemory own_memory_;
   std::map<std::string, Known> known_;
   std::atomic<bool> has_passed_ = false;
 };

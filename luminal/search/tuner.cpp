@@ -50,8 +50,9 @@ class Tuning {
         break;
       }
       try_out(std::move(next));
-      read();
+      if (!is_disturbed_) read();
       report();
+      if (is_disturbed_) break;
     }
     result_.choice = choose(records_, default_);
     return result_;
@@ -75,11 +76,21 @@ class Tuning {
     result_.unreliable = result_.unreliable || tried.unreliable;
     LUMINAL_CHECK(tried.results.size() == next.size(), "{} results of {} ways",
                   tried.results.size(), next.size());
+    is_disturbed_ = tried.unreliable && !options_.keep_disturbed;
+    if (is_disturbed_) return show_only(next, tried.results);
     const double scale = default_failed ? 1.0 : scale_of(tried.results.front());
     for (size_t k = 0; k < next.size(); ++k) {
       if (next[k] == default_ && knows_default()) continue;
       record(next[k], tried.results[k], scale);
     }
+  }
+
+  /// Results that are told and not kept.
+  void show_only(const std::vector<std::string>& ways, std::vector<Measurement>& results) {
+    records_.clear();
+    for (size_t k = 0; k < ways.size(); ++k)
+      records_.push_back({key_, ways[k], std::move(results[k]), now_seconds()});
+    result_.measured += ways.size();
   }
 
   bool knows_default() const {
@@ -117,6 +128,7 @@ class Tuning {
   std::string default_;
   std::vector<TuningRecord> records_;
   std::vector<Trial> trials_;
+  bool is_disturbed_ = false;
   TuneResult result_;
 };
 

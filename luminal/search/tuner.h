@@ -44,6 +44,9 @@ struct TuneOptions {
   uint64_t seed = 1;
   size_t most_trials = 48;  ///< those that the database has count too
   size_t batch = 6;         ///< ways measured side by side
+  /// Keep times that were disturbed, with their spread, and go on. Else they are the result, the
+  /// search ends with them, and the next one measures again.
+  bool keep_disturbed = true;
   /// Asked before every batch: whether to end with what there is.
   std::function<bool()> stop = nullptr;
   std::function<void(const TuneProgress&)> on_progress = nullptr;

@@ -178,6 +178,44 @@ TEST(SearchPlan, DisturbedTimesAreTold) {
   EXPECT_NE(to_string(result.report).find("times were unreliable"), std::string::npos);
 }
 
+TEST(SearchPlan, WhenPlansCannotBeComparedThatOfTheCostModelIsKeptAndTheNextSearchComparesAgain) {
+  const graph::Graph graph = Net().ir();
+  const std::string fast = plan::to_string(build_plan(graph, kPlain));
+  MadeUp busy;
+  int asked = 0;
+  bool is_disturbed = true;
+  busy.options.tools.plans =
+      [&](const std::function<Plan(const std::string&)>&) -> std::unique_ptr<Workbench> {
+    auto bench = std::make_unique<FormulaBench>([&](const std::string&) -> Measurement {
+      return Timing{asked++ == 0 ? 100.0 : 60.0, 0.1, 20};  // the first is that of the cost model
+    });
+    bench->disturbed = is_disturbed ? 1000 : 0;
+    return bench;
+  };
+  const SearchedPlan kept = search_plan(graph, kPlain, busy.options);
+  EXPECT_TRUE(kept.report.unreliable);
+  EXPECT_EQ(plan::to_string(kept.plan), fast);
+  EXPECT_GT(kept.report.fast_us, 0);
+  EXPECT_EQ(kept.report.best_us, kept.report.fast_us);
+  asked = 0;
+  is_disturbed = false;
+  const SearchedPlan changed = search_plan(graph, kPlain, busy.options);
+  EXPECT_GT(asked, 1);
+  EXPECT_EQ(changed.report.fast_us, 100);
+  EXPECT_EQ(changed.report.best_us, 60);
+}
+
+TEST(SearchPlan, ThePlanOfTheCostModelIsTimedHoweverShortTheBudget) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  times.options.seconds = 1e-6;
+  const SearchedPlan result = search_plan(graph, kPlain, times.options);
+  EXPECT_EQ(times.kernel_trials, 0);
+  EXPECT_EQ(times.plan_trials, 1);
+  EXPECT_GT(result.report.fast_us, 0);
+  EXPECT_EQ(result.report.best_us, result.report.fast_us);
+}
+
 TEST(SearchPlan, BucketsShareWhatTheyMeasure) {
   const auto measured = [](const std::vector<int64_t>& values) {
     Graph g;

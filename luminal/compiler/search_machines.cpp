@@ -1,0 +1,46 @@
+#include "luminal/compiler/search_machines.h"
+
+#include "luminal/codegen/llvm/attention_cost.h"
+#include "luminal/search/space.h"
+
+namespace luminal::compiler {
+
+Calibration calibrated(const KernelTuning& tuning, const Options& options,
+                       const kernel::Machine& machine) {
+  constexpr size_t kMost = 24;  // fitting takes an estimate of each, often
+  constexpr int kRounds = 2;
+  std::vector<search::TimedKernel> timed;
+  for (size_t k = 0; k < tuning.size() && timed.size() < kMost; ++k) {
+    const search::KernelTask& task = tuning.task(k);
+    const kernel::EstimateOptions how{.dims = task.options.dims,
+                                      .typical_dim = options.typical_dim,
+                                      .reassociate = options.reassociate};
+    const double time = tuning.choice(k).default_us;
+    // Attention is priced by its own template.
+    if (time > 0 && !codegen::attention_cost(*task.arena, task.kernel, machine, how))
+      timed.push_back({task.arena.get(), &task.kernel, time, how});
+  }
+  Calibration result{machine};
+  if (timed.empty()) return result;
+  result.before = search::quality_of(timed, machine);
+  result.machine = search::fitted(timed, machine, kRounds);
+  result.after = search::quality_of(timed, result.machine);
+  return result;
+}
+
+kernel::Machine guessed_machine(const kernel::Machine& fitted, uint64_t seed, int number) {
+  constexpr double kOptimism = 0.6;
+  constexpr double kFactors[] = {0.5, 0.7, 1.0, 1.4, 2.0};
+  kernel::Machine machine = fitted;
+  if (number == 0) return machine;
+  search::Random random(support::hash_combine(seed, static_cast<uint64_t>(number)));
+  for (const auto& [name, constant] : search::machine_constants()) {
+    const bool is_time = name.ends_with("_us");
+    const double optimism = is_time ? kOptimism : 1 / kOptimism;
+    if (number % 2 == 1) machine.*constant *= name == "transcendental_flops" ? 1.0 : optimism;
+    if (number > 1) machine.*constant *= kFactors[random.below(std::size(kFactors))];
+  }
+  return machine;
+}
+
+}  // namespace luminal::compiler

@@ -1,0 +1,149 @@
+#include "luminal/compiler/structure_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "luminal/compiler/kernel_set.h"
+
+namespace luminal::compiler {
+namespace {
+
+using search::TunedChoice;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+std::string Finalist::name() const {
+  support::Hasher hasher;
+  for (const std::string& each : schedules) hasher.add(std::string_view(each));
+  return fmt::format("{} {}", structure_text, support::to_hex(hasher.finish128()));
+}
+
+void StructureSet::add(PlanDraft draft) {
+  Structure structure{std::move(draft), {}, {}, {}};
+  structure.id = structure.draft.structure();
+  structure.choice = structure.draft.choice();
+  for (size_t k = 0; k < structure.draft.kernels().size(); ++k)
+    structure.kernels.push_back(tuning_.add(structure.draft.kernels().task(k)));
+  structures_.push_back(std::move(structure));
+}
+
+bool StructureSet::contains(support::Hash128 id) const {
+  return std::any_of(structures_.begin(), structures_.end(),
+                     [&](const Structure& each) { return each.id == id; });
+}
+
+double StructureSet::total(const Structure& structure, bool by_default) const {
+  double sum = 0;
+  for (size_t k = 0; k < structure.kernels.size(); ++k) {
+    const double uses = structure.draft.uses()[k];
+    if (uses == 0) continue;
+    const TunedChoice& choice = tuning_.choice(structure.kernels[k]);
+    const double time = by_default ? choice.default_us : choice.best_us;
+    if (time == 0) return kInfinity;
+    sum += uses * time;
+  }
+  return sum;
+}
+
+double StructureSet::best_total() const {
+  double best = kInfinity;
+  for (const Structure& each : structures_) best = std::min(best, total(each));
+  return best;
+}
+
+std::vector<size_t> StructureSet::ranked(size_t most) const {
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t k = 0; k < structures_.size(); ++k) order.emplace_back(total(structures_[k]), k);
+  std::sort(order.begin(), order.end());
+  std::vector<size_t> result;
+  for (const auto& [time, k] : order)
+    if (result.size() < most && (time < kInfinity || k == 0)) result.push_back(k);
+  return result;
+}
+
+double StructureSet::known_part(const Structure& structure) const {
+  double sum = 0;
+  for (size_t k = 0; k < structure.kernels.size(); ++k)
+    sum += structure.draft.uses()[k] * tuning_.choice(structure.kernels[k]).best_us;
+  return sum;
+}
+
+double StructureSet::time_in(const Structure& structure, size_t kernel) const {
+  double sum = 0;
+  for (size_t k = 0; k < structure.kernels.size(); ++k)
+    if (structure.kernels[k] == kernel)
+      sum += structure.draft.uses()[k] * tuning_.choice(kernel).best_us;
+  return sum;
+}
+
+bool StructureSet::is_worth_trials(const Structure& structure, size_t kernel) const {
+  constexpr double kLeastShare = 0.005;
+  return time_in(structure, kernel) >= kLeastShare * known_part(structure);
+}
+
+Finalist StructureSet::finalist(size_t number, bool tuned) const {
+  const Structure& structure = structures_[number];
+  Finalist result{number, {}, support::to_hex(structure.id)};
+  for (const size_t kernel : structure.kernels) {
+    const TunedChoice& choice = tuning_.choice(kernel);
+    const bool other =
+        tuned && !choice.schedule.empty() && choice.schedule != tuning_.default_schedule(kernel);
+    result.schedules.push_back(other ? choice.schedule : "");
+  }
+  return result;
+}
+
+std::vector<Finalist> StructureSet::finalists() const {
+  constexpr size_t kMost = 3;
+  std::vector<Finalist> result{finalist(0, false)};
+  const auto add = [&](Finalist each) {
+    const auto same = [&](const Finalist& other) { return other.name() == each.name(); };
+    if (std::none_of(result.begin(), result.end(), same)) result.push_back(std::move(each));
+  };
+  for (const size_t number : ranked(kMost)) add(finalist(number, true));
+  add(finalist(0, true));
+  return result;
+}
+
+std::vector<StructureTrial> StructureSet::trials(const std::vector<Finalist>& all, size_t winner,
+                                                 const search::TuningDatabase& database,
+                                                 const search::TuningKey& plans) const {
+  std::vector<StructureTrial> result;
+  std::set<size_t> timed;
+  for (size_t k = 0; k < all.size(); ++k) {
+    const bool tuned = std::any_of(all[k].schedules.begin(), all[k].schedules.end(),
+                                   [](const std::string& each) { return !each.empty(); });
+    StructureTrial trial;
+    trial.name = fmt::format("structure {}, {} schedules", all[k].structure + 1,
+                             tuned ? "tuned" : "default");
+    trial.used = k == winner;
+    const double kernels = total(structures_[all[k].structure], !tuned);
+    trial.kernels_us = std::isfinite(kernels) ? kernels : 0.0;
+    if (const auto known = database.find(plans, all[k].name())) {
+      if (const auto* timing = std::get_if<search::Timing>(&*known))
+        trial.measured_us = timing->median_us;
+      else
+        trial.rejected = search::to_string(*known);
+    }
+    timed.insert(all[k].structure);
+    result.push_back(std::move(trial));
+  }
+  for (size_t k = 0; k < structures_.size(); ++k) {
+    if (timed.contains(k)) continue;
+    const double kernels = total(structures_[k]);
+    const bool known = std::isfinite(kernels);
+    result.push_back({fmt::format("structure {}", k + 1), false, known ? kernels : 0.0, 0.0,
+                      known ? "its kernels take longer than those of others"
+                            : "given up: kernels of it that were measured take longer than others "
+                              "do as a whole"});
+  }
+  return result;
+}
+
+}  // namespace luminal::compiler

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/support/check.h"
 #include "luminal/symbolic/node.h"
@@ -83,6 +84,17 @@ MathAccuracy BodyValues::accuracy_of(BodyId id) const {
   return OpCode::accuracy_for(arena_[id].dtype, op_options_.accuracy);
 }
 
+/// A value as the graph has it. Maxima, which are rounded where they end, and the elements that
+/// they were found among are then equal whichever was rounded first, since rounding keeps the
+/// order.
+Value* BodyValues::rounded(BodyId id, Value* value) {
+  const BodyNode& node = arena_[id];
+  const bool is_exact = node.kind == BodyKind::kLoad || node.kind == BodyKind::kConstant ||
+                        node.kind == BodyKind::kIota ||
+                        (node.kind == BodyKind::kOp && node.op == Op::kCast);
+  return is_exact || !graph::is_float(node.dtype) ? value : code_.round_to(node.dtype, value);
+}
+
 Value* BodyValues::operation(BodyId id) {
   const BodyNode& node = arena_[id];
   if (!op_options_.round_each) {
@@ -97,10 +109,14 @@ Value* BodyValues::operation(BodyId id) {
     operands.push_back(value_of(child));
     lanes = std::max(lanes, VectorBuilder::lanes_of(operands.back()));
   }
+  if (!op_options_.round_each && may_jump(node.op, node.dtype))
+    for (size_t k = 0; k < operands.size(); ++k)
+      operands[k] = rounded(node.children[k], operands[k]);
   for (Value*& operand : operands) operand = widened(operand, lanes);
   // Comparisons take the dtype of what they compare, selects that of what they choose.
   const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
-  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands, accuracy_of(id));
+  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands, accuracy_of(id),
+                          is_compared(id));
 }
 
 /// Plain comparisons are one instruction, where a number made of them and compared again would be

@@ -49,6 +49,8 @@ class BodyValues {
   virtual llvm::Value* held(kernel::BodyId id) = 0;
   /// How good a function must be here.
   virtual MathAccuracy accuracy_of(kernel::BodyId id) const;
+  /// Whether a value is compared with what is computed elsewhere, which must give the same bits.
+  virtual bool is_compared(kernel::BodyId /*id*/) const { return false; }
   virtual llvm::Value* where(const kernel::BodyNode& node);
 
   VectorBuilder& builder_;
@@ -65,6 +67,7 @@ class BodyValues {
  private:
   llvm::Value* compute(kernel::BodyId id);
   llvm::Value* operation(kernel::BodyId id);
+  llvm::Value* rounded(kernel::BodyId id, llvm::Value* value);
 
   OpCode::Options op_options_;
 };

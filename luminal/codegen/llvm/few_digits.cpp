@@ -94,6 +94,39 @@ bool keeps_digits(const Arena& arena, const BodyNode& node) {
 
 }  // namespace
 
+bool may_jump(Op op, DType dtype) {
+  switch (op) {
+    case Op::kLessThan:
+    case Op::kEqual:
+    case Op::kFloor:
+    case Op::kRound:
+    case Op::kMod:
+      return true;
+    case Op::kCast:
+      return !graph::is_float(dtype);
+    default:
+      return false;
+  }
+}
+
+std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Root> roots) {
+  std::vector<BodyId> values;
+  for (const kernel::Root& root : roots) values.push_back(root.value);
+  const std::vector<BodyId> order = arena.reachable(values);
+  std::set<BodyId> result;
+  for (size_t k = order.size(); k-- > 0;) {
+    const BodyNode& node = arena[order[k]];
+    const bool is_reduction = node.kind == BodyKind::kReduce;
+    const bool compares = is_reduction
+                              ? node.op == Op::kReduceMax
+                              : node.kind == BodyKind::kOp && may_jump(node.op, node.dtype);
+    if (!compares && (is_reduction || !result.contains(order[k]))) continue;
+    for (const BodyId child : node.children)
+      if (graph::is_float(arena[child].dtype)) result.insert(child);
+  }
+  return result;
+}
+
 std::set<BodyId> values_of_few_digits(const Arena& arena, std::span<const kernel::Root> roots) {
   std::vector<BodyId> values;
   std::set<BodyId> seen_in_full;  // by somebody

@@ -1,6 +1,6 @@
 // Which f32 values of a kernel nobody will see with more digits than bf16 has: functions of narrow
 // floats compute in f32 and round once, so what leads to that rounding without losing digits on the
-// way need not be better than it.
+// way need not be better than it. And which values must be: those that are compared.
 #pragma once
 
 #include <set>
@@ -9,6 +9,19 @@
 #include "luminal/kernel/body.h"
 
 namespace luminal::codegen {
+
+/// Whether the least difference of an operand may change all of a result of this dtype:
+/// comparisons, floors, remainders, casts of floats to integers. They see operands as the graph
+/// rounds them, as every other op may see digits that the graph has lost.
+bool may_jump(graph::Op op, graph::DType dtype);
+
+/// The float values that are compared, and what these are made of but for sums: maxima and what
+/// they are found among, operands of what may jump. They must have the same bits wherever they are
+/// computed, in this loop, another one or another kernel, or no element might equal the maximum of
+/// all: functions have all their digits, and no product is fused with a sum, since which one is
+/// depends on the code around.
+std::set<kernel::BodyId> values_compared(const kernel::Arena& arena,
+                                         std::span<const kernel::Root> roots);
 
 /// The float values below the roots whose relative error passes, at most added to others, into a
 /// result of 8 digits (bf16) or fewer, and into nothing else. Differences are not among what it

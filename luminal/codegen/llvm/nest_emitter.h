@@ -121,6 +121,7 @@ class NestEmitter final : private BodyValues {
   llvm::Value* held(kernel::BodyId id) override;
   llvm::Value* symbol(const symbolic::Expr& expr) override;
   MathAccuracy accuracy_of(kernel::BodyId id) const override;
+  bool is_compared(kernel::BodyId id) const override { return compared_.contains(id); }
   bool is_short_stride(const symbolic::Expr& stride, graph::DType dtype) const;
   llvm::Value* load_strided(graph::DType dtype, llvm::Value* base, llvm::Value* first, int stride,
                             llvm::Value* mask);
@@ -141,6 +142,7 @@ class NestEmitter final : private BodyValues {
   NestPlan plan_;
   std::set<kernel::BodyId> few_digits_;
   std::set<kernel::BodyId> plain_maxima_;
+  std::set<kernel::BodyId> compared_;
 
   EntryArguments entry_;
   std::vector<Sum> sums_;

@@ -349,6 +349,70 @@ TEST(NestLaunches, RowsWithNanAreNanWhateverIsMadeOfTheirMaximum) {
     }
 }
 
+/// The same of x*x + x*c, whose products may be fused with the sum in two ways.
+TEST(NestLaunches, ComparedSumsOfProductsHaveTheSameBitsInEveryLoop) {
+  for (const int64_t rows : {3, 40})
+    for (const bool along_rows : {false, true})
+      for (const CpuTarget& target : targets()) {
+        Sample sample;
+        Graph& graph = sample.graph;
+        const NodeId x = graph.add_input("x", DType::kF32, {rows, 100});
+        const NodeId factor = graph.add_constant(Scalar::of(DType::kF32, 0.3));
+        const NodeId square = graph.add(Op::kMul, {graph.whole(x), graph.whole(x)});
+        const NodeId scaled =
+            graph.add(Op::kMul, {graph.whole(x), {View({}, {rows, 100}, {}), factor}});
+        const NodeId y = graph.add(Op::kAdd, {graph.whole(square), graph.whole(scaled)});
+        const int swap[] = {1, 0};
+        const View seen = along_rows ? graph.whole(y).view : graph.whole(y).view.permute(swap);
+        const NodeId most = graph.add(Op::kReduceMax, {{seen, y}}, graph::ReduceAttribute{1});
+        const Edge spread{graph.whole(most).view.insert_axis(1, seen.domain()[1]), most};
+        const NodeId hit = graph.add(Op::kEqual, {{seen, y}, spread});
+        const NodeId number = graph.add_cast(Op::kCast, graph.whole(hit), DType::kI64);
+        const NodeId count = graph.add(Op::kSum, {graph.whole(number)}, graph::ReduceAttribute{1});
+        graph.add_output("count", graph.whole(count));
+        sample.inputs.emplace("x", filled(DType::kF32, {rows, 100}, 5));
+        Runner runner;
+        runner.target = target;
+        SCOPED_TRACE(fmt::format("{} rows on {}", rows, target.name));
+        check(sample, runner, {});
+        if (HasFailure()) return;
+      }
+}
+
+/// How many elements of a function of a row equal its maximum, exceed it, and its integer parts.
+Sample compared_with_maximum(DType dtype, Op function, int64_t columns) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  const NodeId x = graph.add_input("x", dtype, {3, columns});
+  const NodeId y = graph.add(function, {graph.whole(x)});
+  const NodeId most = graph.add(Op::kReduceMax, {graph.whole(y)}, graph::ReduceAttribute{1});
+  const Edge row{graph.whole(most).view.insert_axis(1, columns), most};
+  const auto count = [&](const char* name, NodeId hit) {
+    const NodeId number = graph.add_cast(Op::kCast, graph.whole(hit), DType::kI64);
+    const NodeId sum = graph.add(Op::kSum, {graph.whole(number)}, graph::ReduceAttribute{1});
+    graph.add_output(name, graph.whole(sum));
+  };
+  count("equal", graph.add(Op::kEqual, {graph.whole(y), row}));
+  count("above", graph.add(Op::kLessThan, {row, graph.whole(y)}));
+  count("whole", graph.add_cast(Op::kCast, graph.whole(y), DType::kI32));
+  sample.inputs.emplace("x", filled(dtype, {3, columns}, 5));
+  return sample;
+}
+
+TEST(NestLaunches, ComputedNarrowFloatsAreRoundedBeforeTheyAreCompared) {
+  for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF8E4M3, DType::kF8E5M2})
+    for (const Op function : {Op::kExp, Op::kTanh})
+      for (const int64_t columns : {3, 18, 100, 20001})
+        for (const CpuTarget& target : targets()) {
+          Runner runner;
+          runner.target = target;
+          SCOPED_TRACE(fmt::format("{} of {} {} on {}", graph::name(function), columns,
+                                   graph::name(dtype), target.name));
+          check(compared_with_maximum(dtype, function, columns), runner, {});
+          if (HasFailure()) return;
+        }
+}
+
 /// Windows of a row, padded: the maximum and the sum of each.
 TEST(NestLaunches, PooledWindowsWithStridesAndPads) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI8})

@@ -36,6 +36,7 @@ Value* NestEmitter::held(BodyId id) {
 }
 
 MathAccuracy NestEmitter::accuracy_of(BodyId id) const {
+  if (compared_.contains(id)) return options_.accuracy;
   const bool few = !options_.round_each && few_digits_.contains(id);
   return few ? MathAccuracy::kBf16 : BodyValues::accuracy_of(id);
 }

@@ -31,7 +31,7 @@ MathAccuracy OpCode::accuracy_for(DType dtype, MathAccuracy wanted) {
 }
 
 Value* OpCode::elementwise(Op op, DType operand_dtype, DType dtype, llvm::ArrayRef<Value*> operands,
-                           std::optional<MathAccuracy> accuracy) {
+                           std::optional<MathAccuracy> accuracy, bool apart) {
   switch (op) {
     case Op::kCopy:
       return operands[0];
@@ -50,7 +50,7 @@ Value* OpCode::elementwise(Op op, DType operand_dtype, DType dtype, llvm::ArrayR
   if (!graph::is_float(dtype))
     return wrapped(dtype, integer_op(op, dtype, operands[0], operands[1]));
   const llvm::IRBuilderBase::FastMathFlagGuard guard(ir_);
-  if (!options_.round_each && (op == Op::kAdd || op == Op::kMul)) allow_contraction(ir_);
+  if (!options_.round_each && !apart && (op == Op::kAdd || op == Op::kMul)) allow_contraction(ir_);
   const MathAccuracy needed =
       options_.round_each ? options_.accuracy : accuracy_for(dtype, options_.accuracy);
   VectorMath math(builder_, accuracy.value_or(needed));

@@ -28,9 +28,10 @@ class OpCode {
 
   /// op(operands), all of the same number of lanes. `operand_dtype` is what is compared, chosen or
   /// converted. Functions are as good as `accuracy` says, or as the dtype of the result needs.
+  /// `apart`: a product or sum is rounded by itself, whatever it is part of.
   llvm::Value* elementwise(graph::Op op, graph::DType operand_dtype, graph::DType dtype,
                            llvm::ArrayRef<llvm::Value*> operands,
-                           std::optional<MathAccuracy> accuracy = std::nullopt);
+                           std::optional<MathAccuracy> accuracy = std::nullopt, bool apart = false);
   /// One step of a reduction (sum, product or maximum).
   llvm::Value* combine(graph::Op op, graph::DType dtype, llvm::Value* a, llvm::Value* b);
   /// What a reduction starts from.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <unordered_map>
 
@@ -49,31 +50,16 @@ bool uses(const Arena& arena, BodyId id, const AxisSet& axes) {
 
 /// A product of factors over a product of divisors.
 struct Fraction {
-  std::vector<BodyId> factors;
-  std::vector<BodyId> divisors;
+  std::vector<BodyId> factors = {};
+  std::vector<BodyId> divisors = {};
+
+  bool empty() const { return factors.empty() && divisors.empty(); }
 };
 
-/// Takes products and (of floats) quotients apart, where they use the axes.
-void take_apart(const Arena& arena, BodyId id, const AxisSet& axes, Fraction& fraction) {
-  const BodyNode& node = arena[id];
-  const bool varies = uses(arena, id, axes);
-  if (varies && node.kind == BodyKind::kOp && node.op == Op::kMul) {
-    take_apart(arena, node.children[0], axes, fraction);
-    take_apart(arena, node.children[1], axes, fraction);
-  } else if (varies && node.kind == BodyKind::kOp && node.op == Op::kDiv && is_float(node.dtype)) {
-    take_apart(arena, node.children[0], axes, fraction);
-    fraction.divisors.push_back(node.children[1]);
-  } else {
-    fraction.factors.push_back(id);
-  }
-}
-
-BodyId product(Arena& arena, DType dtype, std::optional<BodyId> start, const Fraction& fraction) {
-  for (BodyId factor : fraction.factors)
-    start = start ? arena.op(Op::kMul, dtype, {*start, factor}) : factor;
-  if (!start) start = arena.constant(Scalar::of(dtype, 1));
-  for (BodyId divisor : fraction.divisors) start = arena.op(Op::kDiv, dtype, {*start, divisor});
-  return *start;
+BodyId times(Arena& arena, DType dtype, BodyId start, const Fraction& fraction) {
+  for (BodyId factor : fraction.factors) start = arena.op(Op::kMul, dtype, {start, factor});
+  for (BodyId divisor : fraction.divisors) start = arena.op(Op::kDiv, dtype, {start, divisor});
+  return start;
 }
 
 bool runs_at_least_once(std::span<const Expr> axes) {
@@ -81,15 +67,163 @@ bool runs_at_least_once(std::span<const Expr> axes) {
                      [](const Expr& axis) { return provably_ge(axis.axis_extent(), 1); });
 }
 
-/// Divides the factors of a sum by whether they use these axes.
-void divide(const Arena& arena, BodyId product, const AxisSet& axes, Fraction& inside,
-            Fraction& outside) {
-  Fraction whole;
-  take_apart(arena, product, axes, whole);
-  for (BodyId factor : whole.factors)
-    (uses(arena, factor, axes) ? inside : outside).factors.push_back(factor);
-  for (BodyId divisor : whole.divisors)
-    (uses(arena, divisor, axes) ? inside : outside).divisors.push_back(divisor);
+/// The largest magnitude of the sum of the codes of two tensors of 8 bits, with room to spare.
+constexpr double kLargestCode = 1024;
+
+/// The number that a value is masked with, unless it is negative: the result is at most as large.
+std::optional<double> mask_of(const Arena& arena, const BodyNode& masked) {
+  for (BodyId child : masked.children)
+    if (arena[child].kind == BodyKind::kConstant && arena[child].constant.as_double() >= 0)
+      return arena[child].constant.as_double();
+  return std::nullopt;
+}
+
+/// Bounds the magnitude of a value that is an integer, whatever dtype it has: the codes of
+/// quantised numbers, with or without their zero.
+std::optional<double> integer_bound(const Arena& arena, BodyId id) {
+  const BodyNode& node = arena[id];
+  if (!is_float(node.dtype) && graph::bits(node.dtype) <= 8)
+    return std::exp2(graph::bits(node.dtype));
+  if (node.kind == BodyKind::kConstant) {
+    const double value = node.constant.as_double();
+    return std::trunc(value) == value ? std::optional(std::abs(value)) : std::nullopt;
+  }
+  if (node.kind != BodyKind::kOp) return std::nullopt;
+  if (node.op == Op::kCast) return integer_bound(arena, node.children[0]);
+  if (node.op == Op::kBitAnd) return mask_of(arena, node);
+  if (node.op != Op::kAdd && node.op != Op::kMul) return std::nullopt;
+  const std::optional<double> first = integer_bound(arena, node.children[0]);
+  const std::optional<double> second = integer_bound(arena, node.children[1]);
+  if (!first || !second) return std::nullopt;
+  return node.op == Op::kAdd ? *first + *second : *first * *second;
+}
+
+/// l = sum exp(a - max a), the total of a softmax: from 1 to the number of its terms.
+bool is_softmax_total(Arena& arena, BodyId id) {
+  const BodyNode node = arena[id];
+  if (node.kind != BodyKind::kReduce || node.op != Op::kSum) return false;
+  const BodyNode& term = arena[node.children[0]];
+  if (term.kind != BodyKind::kOp || (term.op != Op::kExp && term.op != Op::kExp2)) return false;
+  const std::vector<BodyId> below = arena.reachable(std::span(&id, 1));
+  return std::any_of(below.begin(), below.end(),
+                     [&](BodyId max) { return is_online_pair(arena, max, id); });
+}
+
+/// The operand of an op, if the value is one.
+std::optional<BodyId> operand_of(const Arena& arena, BodyId id, Op op) {
+  const BodyNode& node = arena[id];
+  return node.kind == BodyKind::kOp && node.op == op ? std::optional(node.children[0])
+                                                     : std::nullopt;
+}
+
+std::optional<double> number_in(const Arena& arena, BodyId id) {
+  const BodyNode& node = arena[id];
+  if (node.kind != BodyKind::kConstant) return std::nullopt;
+  return node.constant.as_double();
+}
+
+/// Splits a commutative op into a number from `lo` to `hi` and the rest.
+std::optional<BodyId> beside_number(const Arena& arena, BodyId id, Op op, double lo, double hi) {
+  const BodyNode& node = arena[id];
+  if (node.kind != BodyKind::kOp || node.op != op) return std::nullopt;
+  for (size_t k = 0; k < 2; ++k) {
+    const std::optional<double> number = number_in(arena, node.children[k]);
+    if (number && *number >= lo && *number <= hi) return node.children[1 - k];
+  }
+  return std::nullopt;
+}
+
+/// Whether `root` is sqrt(mean(x * x) + e), e from 2^-46 to 1, of the x that runs along the axes of
+/// a sum: the divisor of rms_norm.
+bool is_norm_of(Arena& arena, BodyId x, BodyId root, std::span<const Expr> axes) {
+  const std::optional<BodyId> under = operand_of(arena, root, Op::kSqrt);
+  if (!under) return false;
+  const std::optional<BodyId> mean = beside_number(arena, *under, Op::kAdd, 0x1p-46, 1);
+  if (!mean) return false;
+  std::optional<BodyId> total = beside_number(arena, *mean, Op::kMul, 0x1p-46, 1);
+  if (const BodyNode& node = arena[*mean]; node.kind == BodyKind::kOp && node.op == Op::kDiv)
+    if (number_in(arena, node.children[1]).value_or(0) >= 1) total = node.children[0];
+  const BodyNode squares = arena[total.value_or(*mean)];
+  if (squares.kind != BodyKind::kReduce || squares.op != Op::kSum) return false;
+  if (squares.exprs.size() != axes.size()) return false;
+  const BodyNode square = arena[squares.children[0]];
+  if (square.kind != BodyKind::kOp || square.op != Op::kMul) return false;
+  if (square.children[0] != square.children[1]) return false;
+  std::vector<symbolic::Binding> bindings;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    if (squares.exprs[k].axis_extent() != axes[k].axis_extent()) return false;
+    if (squares.exprs[k] != axes[k]) bindings.push_back({squares.exprs[k], axes[k]});
+  }
+  return arena.substitute(square.children[0], bindings) == x;
+}
+
+/// Takes factors out of products and (of floats) quotients that use the axes, and leaves the order
+/// of what remains alone. What may leave is said at factor_invariants.
+class Factoring {
+ public:
+  /// `norms`: factors of norms may leave.
+  Factoring(Arena& arena, std::span<const Expr> axes, bool norms)
+      : arena_(arena), summed_(axes), axes_(make_axis_set(axes)), norms_(norms) {}
+
+  BodyId without_factors(BodyId id) {
+    const BodyNode node = arena_[id];
+    const bool quotient = node.op == Op::kDiv && is_float(node.dtype);
+    if (!varies(id) || node.kind != BodyKind::kOp || (node.op != Op::kMul && !quotient)) return id;
+    BodyId first = node.children[0], second = node.children[1];
+    if (quotient) {
+      const BodyId rest = without_factors(first);
+      if (varies(second) || !may_divide(rest, second))
+        return arena_.op(Op::kDiv, node.dtype, {rest, second});
+      outside.divisors.push_back(second);
+      return rest;
+    }
+    if (!varies(first)) std::swap(first, second);
+    const BodyId rest = without_factors(first);
+    if (varies(second)) return arena_.op(Op::kMul, node.dtype, {rest, without_factors(second)});
+    if (!may_multiply(rest, second)) return arena_.op(Op::kMul, node.dtype, {rest, second});
+    outside.factors.push_back(second);
+    return rest;
+  }
+
+  Fraction outside;
+  int norms_outside = 0;
+
+ private:
+  bool varies(BodyId id) const { return uses(arena_, id, axes_); }
+
+  bool is_code(BodyId id) const {
+    const std::optional<double> bound = integer_bound(arena_, id);
+    return bound && *bound <= kLargestCode;
+  }
+
+  bool may_multiply(BodyId rest, BodyId factor) {
+    if (!is_float(arena_[factor].dtype) || is_code(rest)) return true;
+    const std::optional<BodyId> divisor = operand_of(arena_, factor, Op::kRecip);
+    return divisor && may_divide(rest, *divisor);
+  }
+
+  bool may_divide(BodyId rest, BodyId divisor) {
+    if (is_code(rest) || is_softmax_total(arena_, divisor)) return true;
+    if (!norms_ || !is_norm_of(arena_, rest, divisor, summed_)) return false;
+    ++norms_outside;
+    return true;
+  }
+
+  Arena& arena_;
+  std::span<const Expr> summed_;
+  AxisSet axes_;
+  bool norms_;
+};
+
+/// What leaves the product, and the rest. One norm at most: each of two can make up for what the
+/// other one does to the terms.
+std::pair<Fraction, BodyId> factored(Arena& arena, BodyId product, std::span<const Expr> axes) {
+  Factoring factoring(arena, axes, true);
+  const BodyId rest = factoring.without_factors(product);
+  if (factoring.norms_outside <= 1) return {std::move(factoring.outside), rest};
+  Factoring without_norms(arena, axes, false);
+  const BodyId all_norms_inside = without_norms.without_factors(product);
+  return {std::move(without_norms.outside), all_norms_inside};
 }
 
 BodyId factor_out(Arena& arena, BodyId id) {
@@ -99,11 +233,9 @@ BodyId factor_out(Arena& arena, BodyId id) {
   if (!summed || !wide || !runs_at_least_once(node.exprs)) return id;
   const AxisSet axes = make_axis_set(node.exprs);
   if (!uses(arena, node.children[0], axes)) return id;
-  Fraction inside, outside;
-  divide(arena, node.children[0], axes, inside, outside);
-  if (outside.factors.empty() && outside.divisors.empty()) return id;
-  const BodyId child = product(arena, node.dtype, std::nullopt, inside);
-  return product(arena, node.dtype, arena.reduce(Op::kSum, node.exprs, child), outside);
+  const auto [outside, rest] = factored(arena, node.children[0], node.exprs);
+  if (outside.empty()) return id;
+  return times(arena, node.dtype, arena.reduce(Op::kSum, node.exprs, rest), outside);
 }
 
 BodyId factor_block(Arena& arena, BodyId id) {
@@ -120,9 +252,8 @@ BodyId factor_block(Arena& arena, BodyId id) {
                                  node.exprs.end());
     const AxisSet block = make_axis_set(last);
     if (!runs_at_least_once(last) || !uses(arena, node.children[0], block)) continue;
-    Fraction inside, outside;
-    divide(arena, node.children[0], block, inside, outside);
-    if (outside.factors.empty() && outside.divisors.empty()) continue;
+    auto [outside, rest] = factored(arena, node.children[0], last);
+    if (outside.empty()) continue;
     // The inner sum takes the height of this one, the outer sum one more: it needs other names.
     std::vector<symbolic::Binding> lifted;
     std::vector<Expr> outer;
@@ -131,16 +262,10 @@ BodyId factor_block(Arena& arena, BodyId id) {
           bound_axis(node.height + 1, static_cast<int64_t>(outer.size()), axis.axis_extent()));
       lifted.push_back({axis, outer.back()});
     }
-    const auto lift = [&](std::vector<BodyId>& values) {
-      for (BodyId& value : values) value = arena.substitute(value, lifted);
-    };
-    for (Fraction* fraction : {&inside, &outside}) {
-      lift(fraction->factors);
-      lift(fraction->divisors);
-    }
-    const BodyId child = product(arena, node.dtype, std::nullopt, inside);
-    const BodyId inner = arena.reduce(Op::kSum, last, child);
-    return arena.reduce(Op::kSum, outer, product(arena, node.dtype, inner, outside));
+    for (std::vector<BodyId>* values : {&outside.factors, &outside.divisors})
+      for (BodyId& value : *values) value = arena.substitute(value, lifted);
+    const BodyId inner = arena.reduce(Op::kSum, last, arena.substitute(rest, lifted));
+    return arena.reduce(Op::kSum, outer, times(arena, node.dtype, inner, outside));
   }
   return id;
 }

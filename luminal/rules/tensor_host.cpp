@@ -1,5 +1,7 @@
 #include "luminal/rules/tensor_host.h"
 
+#include <cmath>
+
 #include "luminal/rules/attention_views.h"
 #include "luminal/rules/product_views.h"
 #include "luminal/rules/reduction_views.h"
@@ -73,6 +75,14 @@ bool is_number(const Scalar& number) {
   return number == Scalar::of(number.dtype(), Number);
 }
 
+/// Whether a product by this number is at most a little smaller: any integer, which wraps, and of
+/// floats those from 2^-23 to 1 in magnitude.
+bool scales_down_a_little(const Scalar& number) {
+  if (!graph::is_float(number.dtype())) return true;
+  const double magnitude = std::abs(number.as_double());
+  return magnitude >= 0x1p-23 && magnitude <= 1;
+}
+
 void add_views(Builder& builder) {
   builder.native("compose", kGuarded<&composed>);
   builder.native("compose-before", kGuarded<&composed_before>);
@@ -108,6 +118,7 @@ void add_numbers(Builder& builder) {
   builder.predicate("is-minus-one", &is_number<-1>);
   builder.predicate("is-two", &is_number<2>);
   builder.predicate("is-three", &is_number<3>);
+  builder.predicate("scales-down-a-little", &scales_down_a_little);
 }
 
 void add_products(Builder& builder) {

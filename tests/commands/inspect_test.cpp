@@ -114,8 +114,9 @@ TEST_F(Inspect, RulesThatFindEverMoreEndWithAReason) {
 }
 
 TEST_F(Inspect, WithoutRoundingElsewhereFewerRulesRun) {
-  const json all = json::parse(say({"inspect", "attention", "--rules", "--json"}).out);
-  const json exact = json::parse(say({"inspect", "attention", "--rules", "--exact", "--json"}).out);
+  const json all = json::parse(say({"inspect", "llama-decode", "--rules", "--json"}).out);
+  const json exact =
+      json::parse(say({"inspect", "llama-decode", "--rules", "--exact", "--json"}).out);
   const auto matches = [](const json& rules) {
     int64_t total = 0;
     for (const json& rule : rules)

@@ -93,29 +93,84 @@ TEST(OnlineLaw, AnotherExponentDoesNotMatch) {
   }
 }
 
-TEST(FactorLaw, InvariantsLeaveTheSum) {
+TEST(FactorLaw, TheScaleOfCodesLeavesTheSum) {
   Graph g;
-  Tensor x = g.input("x", {4, 8});
-  Tensor c = g.input("c", {4, 1});
-  Tensor d = g.input("d", {4, 1});
-  const graph::Graph ir = graph_of({sum((x * c) / d * 3.0, 1)});
+  Tensor q = g.input("q", {4, 8}, u8), x = g.input("x", {8});
+  Tensor c = g.input("c", {4, 1}), d = g.input("d", {4, 1});
+  const graph::Graph ir = graph_of({sum((cast(q, f32) - 128.0) * c / d * x, 1)});
   Arena arena;
-  const Kernel before = whole(arena, ir);
-  const std::optional<Kernel> after = factor_invariants(arena, before);
+  const std::optional<Kernel> after = factor_invariants(arena, whole(arena, ir));
   ASSERT_TRUE(after.has_value());
   EXPECT_EQ(to_string(arena, *after),
-            "s1 = sum r1<8: t0[i0, r1]\n"
-            "t7[i0] = ((3 * (t1[i0, 0] * s1)) / t2[i0, 0])\n");
+            "s1 = sum r1<8: ((f32(t0[i0, r1]) + (128 * -1)) * t1[r1])\n"
+            "t12[i0] = ((t2[i0, 0] * s1) / t3[i0, 0])\n");
   EXPECT_FALSE(factor_invariants(arena, *after).has_value());
   expect_every_way_right(models::sample_of(ir, 5), {1e-5, 1e-4});
 }
 
+TEST(FactorLaw, TheTotalOfASoftmaxLeavesTheSumAndNoOtherDivisorDoes) {
+  Graph g;
+  Tensor x = g.input("x", {4, 8}), v = g.input("v", {4, 8}), mask = g.input("mask", {4, 8});
+  const auto leaves = [&](const Tensor& y) {
+    Arena arena;
+    return factor_invariants(arena, whole(arena, graph_of({y}))).has_value();
+  };
+  Tensor weights = exp(x - max(x, 1, true));
+  EXPECT_TRUE(leaves(sum(softmax(x) * v, 1)));
+  EXPECT_TRUE(leaves(sum(weights * recip(sum(weights, 1, true)) * v, 1)));
+  // These totals may be far below 1, or as large as f32 can be.
+  EXPECT_FALSE(leaves(sum(weights * v / sum(weights * mask, 1, true), 1)));
+  EXPECT_FALSE(leaves(sum(exp(x) / sum(exp(x), 1, true) * v, 1)));
+  expect_every_way_right(models::sample_of(graph_of({sum(softmax(x) * v, 1)}), 5), {1e-5, 1e-4});
+}
+
+TEST(FactorLaw, WhatMayKeepASumWithinRangeStays) {
+  Graph g;
+  Tensor x = g.input("x", {4, 8}), w = g.input("w", {8}), c = g.input("c", {4, 1});
+  Tensor word = g.input("word", {4, 8}, i32);
+  Tensor rms = sqrt(mean(square(x), 1, true));
+  for (const Tensor& y : {sum(x * c, 1), sum(x / c, 1), sum(x * 0.1, 1), sum(x / rms * w, 1),
+                          sum(square(x / c), 1), sum(cast(word, f32) * c * w, 1)}) {
+    Arena arena;
+    EXPECT_FALSE(factor_invariants(arena, whole(arena, graph_of({y}))).has_value());
+  }
+  Arena arena;
+  Tensor digits = cast(word & 15, f32);
+  EXPECT_TRUE(factor_invariants(arena, whole(arena, graph_of({sum(digits * c * w, 1)}))));
+}
+
+TEST(FactorLaw, TheScaleOfANormLeavesAProductUnlessItMayBeHugeOrThereAreTwo) {
+  Graph g;
+  Tensor x = g.input("x", {4, 8}), z = g.input("z", {4, 8}), w = g.input("w", {8});
+  const auto leaves = [&](const Tensor& y) {
+    Arena arena;
+    return factor_invariants(arena, whole(arena, graph_of({y}))).has_value();
+  };
+  const auto scale = [](const Tensor& t, double epsilon) {
+    return rsqrt(mean(square(t), 1, true) + epsilon);
+  };
+  EXPECT_TRUE(leaves(sum(rms_norm(x, w, 1e-6) * w, 1)));
+  EXPECT_TRUE(leaves(sum(x * scale(x, 1e-12) * w, 1)));
+  EXPECT_TRUE(leaves(sum(x / sqrt(sum(square(x), 1, true) + 1e-5) * w, 1)));
+  EXPECT_FALSE(leaves(sum(x * scale(x, 1e-20) * w, 1)));
+  EXPECT_FALSE(leaves(sum(x * scale(z, 1e-6) * w, 1)));
+  EXPECT_FALSE(leaves(sum(x * scale(square(x), 1e-6) * w, 1)));
+  EXPECT_FALSE(leaves(sum(x * scale(x, 1e-6) * (z * scale(z, 1e-6)), 1)));
+  EXPECT_FALSE(leaves(sum(square(x * scale(x, 1e-6)), 1)));
+  expect_every_way_right(models::sample_of(graph_of({sum(rms_norm(x, w, 1e-6) * w, 1)}), 5),
+                         {1e-5, 1e-4});
+}
+
 TEST(FactorLaw, NothingLeavesASumThatMayBeEmpty) {
   Graph g;
-  const Dim n = g.dim("n", 0, 8);
-  Arena arena;
-  const graph::Graph ir = graph_of({sum(g.input("x", {4, n}) * g.input("c", {4, 1}), 1)});
-  EXPECT_FALSE(factor_invariants(arena, whole(arena, ir)).has_value());
+  const auto leaves = [&](const Dim& n) {
+    Arena arena;
+    Tensor codes = cast(g.input("q" + to_string(n), {4, n}, i8), f32);
+    Tensor y = sum(codes * g.input("c" + to_string(n), {4, 1}), 1);
+    return factor_invariants(arena, whole(arena, graph_of({y}))).has_value();
+  };
+  EXPECT_TRUE(leaves(g.dim("some", 1, 8)));
+  EXPECT_FALSE(leaves(g.dim("maybe", 0, 8)));
 }
 
 TEST(FactorLaw, IntegersAreFactoredThroughProductsButNotThroughDivisions) {

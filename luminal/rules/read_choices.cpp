@@ -134,9 +134,9 @@ bool ChoiceReader::is_implied(const Seen& edge, const std::vector<Seen>& others)
   return false;
 }
 
-/// True for a copy of just what the edge sees, read whole.
+/// True for a copy of just what the edge sees. Read whole or through a view (there are some if
+/// values repeat along an axis) it is the same, and nothing to compute the copy from.
 bool ChoiceReader::is_own_copy(const Seen& seen, Value edge) const {
-  if (!egraph_.host().get<Access>(seen.view).view.is_identity()) return false;
   const auto found = candidates_.find(seen.tensor);
   if (found == candidates_.end()) return false;
   return std::any_of(found->second.begin(), found->second.end(), [&](const Candidate& candidate) {

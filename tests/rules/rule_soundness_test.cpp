@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "choice_checks.h"
+#include "luminal/graph/text.h"
 #include "luminal/rules/rule_files.h"
 #include "rule_cases.h"
 
@@ -63,6 +64,26 @@ TEST(RuleSoundness, AllRulesTogetherGiveTheSameUpToRounding) {
     EXPECT_TRUE(names.contains(rule_case.rule) || changed > 0)
         << rule_case.rule << " gave nothing to choose";
   }
+}
+
+// Its windows are copied for a product whose values repeat along an axis, so that the copy can be
+// read in two ways; neither is what the copy is made of.
+TEST(RuleSoundness, ACopyOfWindowsIsNotMadeOfItself) {
+  const graph::Graph graph = graph::parse_text(R"(dim n: [1, 4096]
+%0: f32[3, 3] = input "a"
+%1: f32[15, 3] = input "w"
+%2: f32[8, n] = input "b"
+%3: f32[3, 8, 3] = input "w2"
+%4: f32[3, 5, 3, 3] = mul %0[i0, i2 + i3 - 1 if i2 + i3 - 1 in [0, 3) else 0], %1[5*i0 + i1, i3]
+%5: f32[3, 5, 3] = sum %4 axes=1
+%6: f32[3, n - 2, 8, 3] = mul %2[i2, i1 + i3], %3[i0, i2, i3]
+%7: f32[3, n - 2] = sum %6 axes=2
+%8: f32[15, n - 2, 3] = mul %5[i0 / 5, i0 % 5, i2], %7[i2, i1]
+%9: f32[15, n - 2] = sum %8 axes=1
+output "y" = %9
+)");
+  EXPECT_GT(choices(graph).stats.matches["windows-in-memory"], 0U);
+  EXPECT_GT(test::check_choices(graph, {}, 3, 8), 0);
 }
 
 TEST(RuleSoundness, RandomGraphsGiveTheSameBits) {

@@ -220,6 +220,7 @@ TEST(CustomKernel, ErrorsSayWhereAndWhatToDo) {
       {"out[i][j] = x[i][x[i][j]];", "a position is an integer; write (long) before it"},
       {"int a = x[i][j]; out[i][j] = a;",
        "'a' is i32 and the value is a float; write (i32) before it"},
+      {"int a = 3000000000; out[i][j] = a;", "3000000000 does not fit i32, the type of 'a'"},
       {"float s; out[i][j] = s;", "'s' needs a value: write s = ...;"},
       {"out[i][j] = x[i][j] % 2;", "%: takes integers, got f32 and f32"},
       {"out[i][j] = x[i][j] ? 1 : 2;", "a condition is a comparison or a bool; write != 0"},

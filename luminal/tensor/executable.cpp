@@ -79,10 +79,24 @@ std::string trace_line(const graph::StepReport& step) {
                      step.name, step.dtype, fmt::join(step.extents, ", "));
 }
 
+/// More than any machine has cores; each of them would be a thread of the system.
+constexpr int kMostThreads = 1024;
+
+void check_threads(std::string_view operation, int threads) {
+  if (threads < 0 || threads > kMostThreads)
+    throw UserError(operation, "threads must be from 0 (all of them) to {}, got {}", kMostThreads,
+                    threads);
+}
+
 /// Names that the graph does not have are mistakes, which would otherwise go unnoticed.
-void check_names(const graph::Graph& graph, const compiler::Options& options) {
-  if (options.threads < 0)
-    throw UserError("compile", "threads must be at least 0 (all of them), got {}", options.threads);
+void check_options(const graph::Graph& graph, const compiler::Options& options) {
+  check_threads("compile", options.threads);
+  if (options.typical_dim < 1)
+    throw UserError(
+        "compile",
+        "typical_dim must be at least 1, got {}; it is the value to expect of dims that "
+        "Options::dims does not name",
+        options.typical_dim);
   for (const std::string& weight : options.weights)
     if (!graph.find_input(weight))
       throw UserError("compile", "weights name '{}', which is no input of the graph", weight);
@@ -104,7 +118,7 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
                        const CompileOptions& options)
     : state_(graph.state()) {
   const support::TraceSpan whole("compile", "compile");
-  check_names(state_->graph, options.compiler);
+  check_options(state_->graph, options.compiler);
   std::vector<graph::Edge> wanted;
   auto want = [&](const graph::Edge& edge) {
     if (std::find(wanted.begin(), wanted.end(), edge) == wanted.end()) wanted.push_back(edge);
@@ -472,6 +486,7 @@ void Executable::save(const std::string& path) const {
 }
 
 Executable load(const std::string& path, const LoadOptions& options) {
+  check_threads("load", options.threads);
   return Executable(plan::load_plan(plan::load_plan_file(path), options.threads));
 }
 

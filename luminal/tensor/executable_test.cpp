@@ -532,7 +532,14 @@ TEST(Executable, OptionsThatNameWhatIsNotThereAreMistakes) {
     }
     return std::string();
   };
-  EXPECT_EQ(message({.threads = -1}), "compile: threads must be at least 0 (all of them), got -1");
+  EXPECT_EQ(message({.threads = -1}),
+            "compile: threads must be from 0 (all of them) to 1024, got -1");
+  EXPECT_EQ(message({.threads = 100000}),
+            "compile: threads must be from 0 (all of them) to 1024, got 100000");
+  EXPECT_EQ(
+      message({.typical_dim = 0}),
+      "compile: typical_dim must be at least 1, got 0; it is the value to expect of dims that "
+      "Options::dims does not name");
   EXPECT_EQ(message({.weights = {"w"}}),
             "compile: weights name 'w', which is no input of the graph");
   EXPECT_EQ(message({.dims = {{"m", 4}}}),

@@ -137,6 +137,11 @@ class Lowering {
     if (dtype == DType::kBool && !is_truth)
       fail(statement.position, "'{}' is bool and the value is none; write != 0", statement.name);
     if (dtype == DType::kBool && value.kind == Kind::kCondition) return value;
+    if (value.kind == Kind::kIndex && graph::is_integer(dtype))
+      if (const std::optional<int64_t> number = value.expr.constant_value();
+          number && Scalar::of(dtype, *number).as_int64() != *number)
+        fail(statement.position, "{} does not fit {}, the type of '{}'", *number,
+             graph::name(dtype), statement.name);
     return guarded(statement.position, [&] { return arithmetic_.cast(value, dtype); });
   }
 

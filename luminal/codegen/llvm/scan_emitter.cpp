@@ -68,7 +68,7 @@ class ScanEmitter {
     if (code_.part > 0) totals_ = builder_.buffer(entry_, static_cast<int>(code_.tensors.size()));
     extent_ = body_.index(plan_.axis.axis_extent());
     if (code_.part > 0) parts_ = body_.index(code_.parts());
-    Value* identity = ops_.identity(plan_.op, dtype_, code_.lanes);
+    Value* identity = ops_.identity(plan_.op, carried_, code_.lanes);
     identity_ = builder_.stack(identity->getType(), 64);
     builder_.store(identity, identity_);
   }
@@ -98,7 +98,7 @@ class ScanEmitter {
   /// The lanes moved by a distance in the direction of the scan; the identity follows.
   Value* moved(Value* value, int distance) {
     const int lanes = code_.lanes;
-    if (lanes == 1) return ops_.identity(plan_.op, dtype_, 1);
+    if (lanes == 1) return ops_.identity(plan_.op, carried_, 1);
     llvm::SmallVector<int, 64> from;
     for (int i = 0; i < lanes; ++i) {
       const int source = plan_.backward ? i + distance : i - distance;
@@ -191,21 +191,16 @@ class ScanEmitter {
 
   /// Scans one vector, given what came before, and gives what comes before the next.
   Value* scan_vector(Value* at, Value* mask, Value* carry) {
-    Value* scanned = value_at(at, mask);
+    Value* scanned = widened(value_at(at, mask));
     for (int distance = 1; distance < code_.lanes; distance *= 2)
-      scanned = ops_.combine(plan_.op, dtype_, moved(scanned, distance), scanned);
+      scanned = combined(moved(scanned, distance), scanned);
     Value* total = scanned;
     if (code_.lanes > 1)
       total = ir_.CreateExtractElement(scanned,
                                        static_cast<uint64_t>(plan_.backward ? 0 : code_.lanes - 1));
-    Value* before = builder_.splat(narrowed(carry), code_.lanes);
-    Value* next = combined(carry, widened(total));
-    if (code_.lanes == 1)
-      scanned = plan_.exclusive ? before : narrowed(next);
-    else
-      scanned =
-          ops_.combine(plan_.op, dtype_, before, plan_.exclusive ? moved(scanned, 1) : scanned);
-    finish(scanned, mask == nullptr);
+    Value* next = combined(carry, total);
+    if (plan_.exclusive) scanned = moved(scanned, 1);
+    finish(narrowed(combined(builder_.splat(carry, code_.lanes), scanned)), mask == nullptr);
     return next;
   }
 

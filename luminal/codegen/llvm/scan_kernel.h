@@ -12,8 +12,8 @@ namespace luminal::codegen {
 inline constexpr std::string_view kScanFamily = "scan";
 
 /// The launches of a scan; none for other kernels, and where results are packed two to a byte.
-/// Results do not depend on the number of threads. Each sum or product of floats is rounded
-/// log2(lanes) times in its own dtype and carried in f64 from one vector to the next.
+/// Results do not depend on the number of threads. Sums and products of floats are found in f64 and
+/// rounded to their own dtype once.
 Recognised<CpuKernel> scan_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
                                   const CpuTarget& target, const CpuKernelOptions& options);
 

@@ -196,6 +196,21 @@ TEST(ScanKernel, NanAndInfinityStayWhereTheyBegin) {
         }
 }
 
+TEST(ScanKernel, SumsOverflowOnlyWhereTheResultDoes) {
+  const std::vector<double> row{-3e38, 3e38, 3e38, -3e38, 0, 1e32, 2e32, 3e32};
+  for (const int axis : {1, 2})
+    for (const bool backward : {false, true})
+      for (const bool exclusive : {false, true}) {
+        Sample sample = sample_of(
+            {.extents = {1, 40, 40}, .axis = axis, .backward = backward, .exclusive = exclusive});
+        for (int64_t i = 0; i < 1600; ++i) {
+          const auto at = static_cast<size_t>(axis == 2 ? i : i / 40) % row.size();
+          kernel::store(sample.inputs.at("x"), i, {row[at], 0});
+        }
+        check(sample, host_target(), {}, {0, 1e-6});
+      }
+}
+
 TEST(ScanKernel, LongSumsKeepTheirDigits) {
   // Added one by one in f32, ten million times 0.1 would be wrong in the second digit.
   const int64_t n = 10'000'000;

@@ -181,7 +181,19 @@ graph::Graph graph_of(const std::string& operation, const std::string& case_or_f
                     case_or_file, names);
   }
   if (plan::is_plan_file(case_or_file)) return plan::load_plan_file(case_or_file).graph;
-  return graph::parse_text(support::read_file(case_or_file));
+  return read_graph(operation, case_or_file);
+}
+
+graph::Graph read_graph(const std::string& operation, const std::string& file) {
+  const std::string text = support::read_file(file, operation);
+  try {
+    return graph::parse_text(text);
+  } catch (const UserError& error) {
+    std::string_view message = error.what();
+    constexpr std::string_view kInternal = "parse_text: ";
+    if (message.starts_with(kInternal)) message.remove_prefix(kInternal.size());
+    throw UserError(operation, "{}: {}", file, message);
+  }
 }
 
 }  // namespace luminal::cli

@@ -24,4 +24,7 @@ std::span<const Case> cases();
 /// saved plan. UserError of `operation` if it is none of them.
 graph::Graph graph_of(const std::string& operation, const std::string& case_or_file);
 
+/// The graph of a file in the text form of graphs. Errors name the operation and the file.
+graph::Graph read_graph(const std::string& operation, const std::string& file);
+
 }  // namespace luminal::cli

@@ -134,7 +134,8 @@ class Explaining {
 void explain(const ExplainArguments& arguments, std::ostream& out) {
   const compiler::Explanation explanation = Explaining(arguments).run();
   if (!arguments.html.empty()) {
-    support::write_file_atomic(arguments.html, explanation_page(explanation, !arguments.no_times));
+    support::write_file_atomic(arguments.html, explanation_page(explanation, !arguments.no_times),
+                               "explain");
     fmt::print(out, "{}: open it in a browser\n", arguments.html);
     return;
   }

@@ -87,14 +87,14 @@ void dump(InspectedGraph& graph, const std::string& file, std::ostream& out) {
     out << program;
     return;
   }
-  support::write_file_atomic(file, program);
+  support::write_file_atomic(file, program, "inspect --dump");
   fmt::print(out, "{} bytes of egglog written to {}\n", program.size(), file);
 }
 
 rules::RuleOptions rule_options(const InspectArguments& arguments) {
   rules::RuleOptions options{.reassociate = !arguments.exact};
   if (!arguments.more_rules.empty()) {
-    options.more_rules = support::read_file(arguments.more_rules);
+    options.more_rules = support::read_file(arguments.more_rules, "inspect --more-rules");
     options.budget.seconds = 10;  // a wrong rule may find ever more
   }
   return options;
@@ -135,6 +135,11 @@ void inspect_or_explain(const InspectArguments& arguments, std::ostream& out) {
     inspect(arguments, out);
   } catch (const egraph::ProgramError& error) {
     throw UserError("inspect", "{}: {}", arguments.more_rules, error.what());
+  } catch (const InternalError& error) {
+    if (arguments.more_rules.empty()) throw;
+    throw UserError("inspect",
+                    "{} has a rule that writes nodes whose parts do not fit together: {}",
+                    arguments.more_rules, error.what());
   }
 }
 

@@ -1,12 +1,11 @@
 #include "luminal/cli/program_file.h"
 
+#include "luminal/cli/cases.h"
 #include "luminal/compiler/make_compiled.h"
 #include "luminal/graph/pass.h"
-#include "luminal/graph/text.h"
 #include "luminal/plan/compiled_program.h"
 #include "luminal/plan/plan_file.h"
 #include "luminal/support/error.h"
-#include "luminal/support/file.h"
 
 namespace luminal::cli {
 
@@ -17,7 +16,7 @@ std::unique_ptr<graph::Program> load_program(const std::string& file, const std:
                       file);
     return plan::load_plan(plan::load_plan_file(file));
   }
-  const graph::Graph graph = graph::parse_text(support::read_file(file, "read graph"));
+  const graph::Graph graph = read_graph("run", file);
   if (device == "interpreter") return graph::make_interpreter(graph);
   return compiler::make_compiled(graph::default_passes().run(graph).graph);
 }

@@ -37,7 +37,7 @@ void draw(const VizArguments& arguments, std::ostream& out) {
       arguments.output.empty() ? default_output(arguments.graph) : arguments.output;
   const std::string page =
       compile_page(std::filesystem::path(arguments.graph).stem().string(), record);
-  support::write_file_atomic(file, page);
+  support::write_file_atomic(file, page, "viz");
   fmt::print(out, "{}: {} steps, {} classes, {:.1f} MB; open it in a browser\n", file,
              record.program->plan().steps.size(), record.graph->classes().size(),
              static_cast<double>(page.size()) / 1e6);

@@ -253,6 +253,7 @@ bool GenericJoin::evaluate(size_t index) {
   const PrimitiveAtom& atom = query_.primitives[order_.steps[index].target];
   inputs_.clear();
   for (const Term& term : atom.inputs) inputs_.push_back(value_of(term));
+  meter_.add_call();
   const Value result = atom.primitive->body(evaluator_, inputs_);
   if (result == kNoValue) return true;
   const Value known = value_of(atom.output);

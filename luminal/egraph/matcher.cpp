@@ -161,6 +161,7 @@ bool Matcher::evaluate(uint32_t index) {
     args = many.data();
   }
   for (size_t i = 0; i < atom.inputs.size(); ++i) args[i] = value_of(atom.inputs[i]);
+  meter_.add_call();
   const Value result = atom.primitive->body(evaluator_, {args, atom.inputs.size()});
   const auto number = static_cast<uint32_t>(query_.atoms.size() + index);
   if (result == kNoValue) return reject(number);

@@ -14,8 +14,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// How many matches are applied between two looks at the clock.
-constexpr uint64_t kMatchesPerClock = 4096;
+/// How many matches are applied between two looks at the clock. A primitive may take as long as it
+/// likes.
+uint64_t matches_per_clock(const Program& program) {
+  return program.primitives.empty() ? 4096 : 64;
+}
 
 }  // namespace
 
@@ -141,10 +144,11 @@ void Scheduler::add_tasks(RuleId id, std::vector<SearchTask>& tasks) {
 
 StopReason Scheduler::apply(const MatchBuffer& buffer, const SearchLimit& limit) {
   const Program& program = db_.rules[buffer.rule].rule->program;
-  for (uint64_t first = 0; first < buffer.kept; first += kMatchesPerClock) {
+  const uint64_t step = matches_per_clock(program);
+  for (uint64_t first = 0; first < buffer.kept; first += step) {
     if (first > 0)
       if (const StopReason stop = limit.reached(); stop != StopReason::kFinished) return stop;
-    const uint64_t end = std::min(buffer.kept, first + kMatchesPerClock);
+    const uint64_t end = std::min(buffer.kept, first + step);
     if (!db_.origins.enabled) {
       engine_.execute_all(program, buffer.values.data() + first * buffer.width, buffer.width,
                           end - first);

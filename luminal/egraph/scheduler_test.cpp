@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "luminal/egraph/builder.h"
 #include "luminal/egraph/egraph.h"
@@ -117,6 +119,37 @@ TEST(Budget, DoesNotOutliveTheTimeWhileActionsRun) {
   egraph.set_budget({});
   EXPECT_EQ(egraph.run(saturate({run()})).stop, StopReason::kFinished);
   EXPECT_EQ(egraph.database().num_rows(), 30u + 30 * 30 * 30 * 30);
+}
+
+/// Takes a millisecond, as a primitive that computes with ever larger values may.
+bool is_slow(int64_t number) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return number >= 0;
+}
+int64_t slow_next(int64_t number) { return is_slow(number) ? number + 1 : 0; }
+
+TEST(Budget, CountsTheTimeOfPrimitivesAlthoughRowsAreFew) {
+  for (const JoinMethod method : {JoinMethod::kByAtom, JoinMethod::kByVariable}) {
+    EGraph egraph;
+    Builder(egraph).predicate("is-slow", &is_slow);
+    add_numbers(egraph, 1000);
+    egraph.run_program("(relation q (i64)) (rule ((n a) (is-slow a)) ((q a)))");
+    egraph.set_join_method(method);
+    egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.02});
+    const RunReport report = egraph.run(run());
+    EXPECT_EQ(report.stop, StopReason::kTime);
+    EXPECT_LT(report.matches, 1000u);
+  }
+}
+
+TEST(Budget, CountsTheTimeOfPrimitivesInActions) {
+  EGraph egraph;
+  Builder(egraph).native("slow-next", &slow_next);
+  add_numbers(egraph, 1000);
+  egraph.run_program("(relation q (i64)) (rule ((n a)) ((q (slow-next a))))");
+  egraph.set_budget({.iterations = 0, .rows = 0, .seconds = 0.02});
+  EXPECT_EQ(egraph.run(run()).stop, StopReason::kTime);
+  EXPECT_LT(egraph.database().num_rows(), 2000u);
 }
 
 TEST(Cancelling, EndsRunsAndChecks) {

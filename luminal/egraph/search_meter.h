@@ -1,5 +1,6 @@
 // How long a search may go on. A search counts the rows it looks at; every few thousand of them the
-// clock is read, so that a search without matches ends in time too.
+// clock is read, so that a search without matches ends in time too. A primitive may take as long as
+// it likes, so the clock is read sooner the more of them were called.
 #pragma once
 
 #include <algorithm>
@@ -49,6 +50,8 @@ class SearchMeter {
   void add_row() { ++rows_; }
   void add_rows(uint64_t rows) { rows_ += rows; }
   void add_match() { ++matches_; }
+  /// Counts a call of a primitive: the clock is read after a few dozen of them.
+  void add_call() { next_look_ = std::max(rows_, next_look_ - std::min(next_look_, kRowsPerCall)); }
 
   uint64_t rows() const { return rows_; }
   /// kFinished unless the limit was reached.
@@ -58,6 +61,8 @@ class SearchMeter {
 
  private:
   static constexpr uint64_t kRowsPerLook = 4096;
+  /// How many rows a call of a primitive brings the next look at the clock nearer.
+  static constexpr uint64_t kRowsPerCall = 64;
   /// Matches are what a search is for: each allows this many rows more.
   static constexpr uint64_t kRowsPerMatch = 4;
 

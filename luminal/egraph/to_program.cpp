@@ -1,4 +1,7 @@
-// The dump of an e-graph as a program that builds it again.
+// The dump of an e-graph as a program that builds it again. Values of the host have no text that
+// could be read: in the program their sorts are declared, and a value is a constructor of its
+// number and its text. Primitives of the host are declared as tables without rows, so that rules
+// which ask them are there and find nothing.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,6 +22,7 @@ class ProgramWriter {
 
   std::string write() {
     write_sorts();
+    write_host_primitives();
     write_tables();
     write_rulesets();
     write_constructor_rows();
@@ -30,7 +34,7 @@ class ProgramWriter {
  private:
   void line(const std::string& text) { text_ += text + "\n"; }
 
-  /// Base sorts, hidden sorts of relations and host sorts have no declaration.
+  /// Base sorts and hidden sorts of relations have no declaration.
   void write_sorts() {
     for (SortId id = kBigRatSort + 1; id < db_.sorts.size(); ++id) {
       const Sort& sort = db_.sorts[id];
@@ -38,9 +42,58 @@ class ProgramWriter {
     }
     for (SortId id = kBigRatSort + 1; id < db_.sorts.size(); ++id) {
       const Sort& sort = db_.sorts[id];
-      if (sort.kind == SortKind::kHost) line("; host sort " + sort.name);
+      if (sort.kind == SortKind::kHost) write_host_sort(sort);
       if (sort.is_container()) line(container_declaration(sort));
     }
+  }
+
+  void write_host_sort(const Sort& sort) {
+    line("(sort " + sort.name + ")");
+    line(fmt::format("(constructor {} (i64 String) {})", host_constructor(sort), sort.name));
+  }
+
+  static std::string host_constructor(const Sort& sort) { return "host-" + sort.name; }
+
+  bool is_host(SortId sort) const {
+    return sort != kNone && db_.sorts[sort].kind == SortKind::kHost;
+  }
+
+  /// Whether only this process knows the primitive.
+  bool is_of_host(const Primitive& primitive) const {
+    const Signature& signature = primitive.signature;
+    if (signature.shape != Signature::Shape::kFixed) return false;
+    return is_host(signature.output) ||
+           std::any_of(signature.inputs.begin(), signature.inputs.end(),
+                       [&](SortId sort) { return is_host(sort); });
+  }
+
+  /// What rules ask of the host.
+  void write_host_primitives() {
+    std::map<std::string, const Primitive*> asked;
+    for (const RuleState& state : db_.rules) {
+      for (const PrimitiveAtom& atom : state.rule->query.primitives)
+        if (is_of_host(*atom.primitive)) asked.emplace(atom.primitive->name, atom.primitive.get());
+      for (const auto& primitive : state.rule->program.primitives)
+        if (is_of_host(*primitive)) asked.emplace(primitive->name, primitive.get());
+    }
+    for (const auto& [name, primitive] : asked) {
+      const Signature& signature = primitive->signature;
+      const std::string inputs = sort_names(signature.inputs);
+      if (signature.output == kUnitSort)
+        line(fmt::format("(relation {} ({}))", name, inputs));
+      else if (is_host(signature.output))  // heads may make values with it
+        line(fmt::format("(constructor {} ({}) {})", name, inputs,
+                         db_.sorts.name(signature.output)));
+      else
+        line(fmt::format("(function {} ({}) {} :no-merge)", name, inputs,
+                         db_.sorts.name(signature.output)));
+    }
+  }
+
+  std::string sort_names(const std::vector<SortId>& sorts) const {
+    std::string names;
+    for (const SortId sort : sorts) names += (names.empty() ? "" : " ") + db_.sorts.name(sort);
+    return names;
   }
 
   std::string container_declaration(const Sort& sort) const {
@@ -61,9 +114,7 @@ class ProgramWriter {
   void write_tables() {
     for (const Function& function : db_.functions) {
       if (function.hidden) continue;
-      std::string inputs;
-      for (const SortId input : function.inputs)
-        inputs += (inputs.empty() ? "" : " ") + db_.sorts.name(input);
+      const std::string inputs = sort_names(function.inputs);
       if (function.kind == FunctionKind::kRelation) {
         line(fmt::format("(relation {} ({}))", function.name, inputs));
         continue;
@@ -114,6 +165,9 @@ class ProgramWriter {
   /// Text of a value whose classes are all named already; empty if one is not.
   std::string value(SortId sort, Value word) const {
     if (db_.sorts[sort].is_eq()) return named_.count(word) != 0 ? class_name(word) : "";
+    if (is_host(sort))
+      return fmt::format("({} {} {})", host_constructor(db_.sorts[sort]), word,
+                         quoted(value_text(db_, sort, word)));
     if (!db_.sorts[sort].is_container()) return value_text(db_, sort, word);
     static const std::map<SortKind, std::string> heads = {
         {SortKind::kVec, "vec-of"}, {SortKind::kSet, "set-of"},
@@ -205,7 +259,19 @@ class ProgramWriter {
       const std::string text = value(global.sort, db_.canonical(global.sort, global.value));
       if (!text.empty()) line("(let " + global.name + " " + text + ")");
     }
-    for (const RuleState& state : db_.rules) line(to_text(*state.rule->source));
+    for (const RuleState& state : db_.rules) line(to_text(written_rule(state)));
+  }
+
+  /// Heads that ask the host look up a table here, which a rule has to be allowed.
+  RuleDecl written_rule(const RuleState& state) const {
+    RuleDecl rule = *state.rule->source;
+    const auto is_lookup = [&](const std::shared_ptr<const Primitive>& primitive) {
+      return is_of_host(*primitive) && !is_host(primitive->signature.output);
+    };
+    const auto& asked = state.rule->program.primitives;
+    if (!rule.naive && std::any_of(asked.begin(), asked.end(), is_lookup))
+      rule.unsafe_seminaive = true;
+    return rule;
   }
 
   Database& db_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "luminal/egraph/builder.h"
 #include "luminal/egraph/egraph.h"
 #include "luminal/egraph/explain.h"
 #include "luminal/egraph/parser.h"
@@ -76,6 +77,53 @@ TEST(ToProgram, WritesADumpThatWasReadBack) {
   copy_of_copy.run_program(to_program(copy.database()));
   const char* const more = "(print-size) (extract $n)";
   EXPECT_EQ(copy_of_copy.run_program(more), original.run_program(more));
+}
+
+/// A value of the host whose text is no program, and not its own alone.
+struct Length {
+  int64_t meters = 0;
+  int64_t millimeters = 0;
+  bool operator==(const Length&) const = default;
+};
+std::string text_of(const Length& length) { return fmt::format("{} \"m\"", length.meters); }
+
+}  // namespace
+}  // namespace luminal::egraph
+
+template <>
+struct std::hash<luminal::egraph::Length> {
+  size_t operator()(const luminal::egraph::Length& length) const noexcept {
+    return static_cast<size_t>(length.meters * 1000 + length.millimeters);
+  }
+};
+
+namespace luminal::egraph {
+namespace {
+
+Length length_of(int64_t meters, int64_t millimeters) { return {meters, millimeters}; }
+int64_t meters_of(const Length& length) { return length.meters; }
+bool is_long(const Length& length) { return length.meters > 5; }
+
+TEST(ToProgram, ValuesAndPrimitivesOfTheHostRunWhereThereAreNone) {
+  EGraph original;
+  Builder builder(original);
+  builder.host_sort<Length>("Length");
+  builder.native("length", &length_of);
+  builder.native("meters", &meters_of);
+  builder.predicate("is-long", &is_long);
+  original.run_program(
+      "(datatype Pole (Wood Length) (Steel Length)) (relation heavy (Pole i64))"
+      "(rule ((= p (Steel l)) (is-long l) (= m (meters l))) ((heavy p m) (Wood (length m 1))))"
+      "(Steel (length 7 0)) (Steel (length 7 1)) (Steel (length 2 0)) (run 3)");
+  const std::string dump = to_program(original.database());
+  EGraph copy;
+  copy.run_program(dump);
+  EXPECT_EQ(copy.run_program("(print-size Steel) (print-size Wood) (print-size heavy)"),
+            original.run_program("(print-size Steel) (print-size Wood) (print-size heavy)"))
+      << dump;
+  EXPECT_NE(dump.find(R"((host-Length 0 "7 \"m\""))"), std::string::npos) << dump;
+  copy.run_program("(run 3)");  // rules that ask the host find nothing new
+  EXPECT_EQ(copy.run_program("(print-size heavy)"), original.run_program("(print-size heavy)"));
 }
 
 TEST(ToProgram, KeepsCombinedRulesetsWhateverTheirMembersAre) {

@@ -134,6 +134,8 @@ std::optional<Plan> concatenation(const TensorType& type, const Head& iota, cons
 std::optional<Plan> concat_definition(const TensorType& type, int64_t axis, const Access& a,
                                       const Access& b) {
   const auto at = static_cast<size_t>(axis);
+  const size_t rank = type.shape.size();
+  if (at >= rank || a.domain().size() != rank || b.domain().size() != rank) return std::nullopt;
   const Scalar zero = Scalar::of(type.dtype, 0);
   const std::optional<View> left =
       a.view.pad(static_cast<int>(axis), 0, type.shape[at] - a.domain()[at], zero);

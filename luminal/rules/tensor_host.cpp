@@ -1,6 +1,7 @@
 #include "luminal/rules/tensor_host.h"
 
 #include <cmath>
+#include <type_traits>
 
 #include "luminal/rules/attention_views.h"
 #include "luminal/rules/product_views.h"
@@ -13,12 +14,36 @@ namespace {
 
 using egraph::Builder;
 
-/// A dim that does not fit into 64 bits, or a slice that cannot be, is no answer.
+/// Whether an operand has the axes of its reduction: so many that are kept, and so many that are
+/// reduced. Rules of a user's own may write nodes that have not.
+bool has_axes(const TensorType& kept, int64_t reduced, const Access& operand) {
+  return reduced >= 0 &&
+         operand.domain().size() == kept.shape.size() + static_cast<size_t>(reduced);
+}
+bool has_axes(int64_t count, const Access& operand) {
+  return count >= 0 && static_cast<size_t>(count) <= operand.domain().size();
+}
+
+/// Whether every count that stands before an operand is of axes that the operand has.
+template <typename... Rest>
+bool counts_fit(const Rest&...) {
+  return true;
+}
+template <typename First, typename Second, typename... Rest>
+bool counts_fit(const First& first, const Second& second, const Rest&... rest) {
+  if constexpr (std::is_same_v<First, int64_t> && std::is_same_v<Second, Access>)
+    if (!has_axes(first, second)) return false;
+  return counts_fit(second, rest...);
+}
+
+/// Refuses counts that do not fit. A dim that does not fit into 64 bits, or a slice that cannot be,
+/// is no answer.
 template <auto Function>
 struct Guarded;
 template <typename R, typename... Args, std::optional<R> (*Function)(Args...)>
 struct Guarded<Function> {
   static std::optional<R> call(Args... args) {
+    if (!counts_fit(args...)) return std::nullopt;
     try {
       return Function(args...);
     } catch (const UserError&) {
@@ -28,6 +53,27 @@ struct Guarded<Function> {
 };
 template <auto Function>
 constexpr auto kGuarded = &Guarded<Function>::call;
+
+/// The same where the first operand is that of a reduction to a type.
+template <auto Function>
+struct GuardedReduction;
+template <typename R, typename... Args,
+          std::optional<R> (*Function)(const TensorType&, int64_t, const Access&, Args...)>
+struct GuardedReduction<Function> {
+  static std::optional<R> call(const TensorType& type, int64_t count, const Access& operand,
+                               Args... args) {
+    if (!has_axes(type, count, operand)) return std::nullopt;
+    return Guarded<Function>::call(type, count, operand, args...);
+  }
+};
+template <auto Function>
+constexpr auto kGuardedReduction = &GuardedReduction<Function>::call;
+
+bool is_low_rank_sum(int64_t count, const Access& sum, const TensorType& inner_type,
+                     int64_t inner_count, const Access& u) {
+  return has_axes(count, sum) && has_axes(inner_type, inner_count, u) &&
+         is_low_rank(count, sum, inner_type, inner_count, u);
+}
 
 Access whole(const TensorType& type) { return {View::identity(type.shape), type.dtype}; }
 TensorType source_type(const Access& access) { return {access.dtype, access.view.source()}; }
@@ -124,12 +170,12 @@ void add_numbers(Builder& builder) {
 void add_products(Builder& builder) {
   builder.native("contraction", kGuarded<&contraction>);
   builder.native("product-type", &product_type);
-  builder.native("reassociated", kGuarded<&reassociated>);
+  builder.native("reassociated", kGuardedReduction<&reassociated>);
   builder.native("factored-out", kGuarded<&factored_out>);
   builder.native("common-factor", kGuarded<&common_factor>);
   builder.native("scaled-operand", kGuarded<&scaled_operand>);
-  builder.predicate("is-low-rank", &is_low_rank);
-  builder.native("sibling-key", kGuarded<&sibling_key>);
+  builder.predicate("is-low-rank", &is_low_rank_sum);
+  builder.native("sibling-key", kGuardedReduction<&sibling_key>);
   builder.native("joined-siblings", kGuarded<&joined_siblings>);
 }
 
@@ -141,16 +187,16 @@ void add_slices(Builder& builder) {
   builder.native("concatenation", kGuarded<&concatenation>);
   builder.native("concat-definition", kGuarded<&concat_definition>);
   builder.native("concat-condition", &concat_condition);
-  builder.native("product-of-joined-rows", kGuarded<&product_of_joined_rows>);
+  builder.native("product-of-joined-rows", kGuardedReduction<&product_of_joined_rows>);
   builder.native("product-of-joined-depth", kGuarded<&product_of_joined_depth>);
   builder.native("reduction-of-concat", kGuarded<&reduction_of_concat>);
   builder.native("gathered-windows", kGuarded<&gathered_windows>);
-  builder.native("split-windows", kGuarded<&split_windows>);
+  builder.native("split-windows", kGuardedReduction<&split_windows>);
 }
 
 void add_reductions(Builder& builder) {
   builder.native("merged-reductions", kGuarded<&merged_reductions>);
-  builder.native("split-reduction", kGuarded<&split_reduction>);
+  builder.native("split-reduction", kGuardedReduction<&split_reduction>);
   builder.native("without-unit-axes", kGuarded<&without_unit_axes>);
   builder.native("reduced-nothing", kGuarded<&reduced_nothing>);
   builder.native("without-broadcast-axes", kGuarded<&without_broadcast_axes>);

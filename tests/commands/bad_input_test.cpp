@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 /// Where nobody can write, root neither.
 constexpr const char* kReadOnly = "/proc/luminal";
 
-/// Runs the program in a shell; both streams are one.
-Said shell(const std::string& environment, const std::string& line) {
-  const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / "luminal";
+/// Runs a program of ours in a shell; both streams are one.
+Said shell(const std::string& environment, const std::string& line, const char* name = "luminal") {
+  const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / name;
   const std::string command = "env " + environment + " '" + program + "' " + line + " 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   Said said;
@@ -56,6 +56,8 @@ class BadInput : public testing::Test {
     const Said said = say(line);
     EXPECT_EQ(said.code, cli::kFailed) << said.out;
     EXPECT_TRUE(has(said.err, part));
+    for (const char* ours : {"read_file", "write_file", "parse_text"})
+      EXPECT_EQ(said.err.find(ours), std::string::npos) << "no word of the user's: " << said.err;
   }
 
   Folder folder_;
@@ -71,6 +73,63 @@ TEST_F(BadInput, AMissingFileIsNamed) {
   expect_failure({"tuning", "list", "--database", folder_.file("none.db")}, "none.db");
   expect_failure({"tuning", "merge", folder_.file("none.db"), "--database", folder_.file("t.db")},
                  "none.db");
+}
+
+TEST_F(BadInput, AMissingFileOfAnOptionIsNamed) {
+  const std::string none = folder_.file("none.npy");
+  const std::string database = folder_.file("none.db");
+  expect_failure({"run", folder_.file("net.plan"), "x=" + none}, "none.npy");
+  expect_failure({"inspect", "softmax", "--more-rules", folder_.file("none.egg")}, "none.egg");
+  expect_failure({"tuning", "show", "kernel", "--database", database}, "none.db");
+  expect_failure({"tuning", "prune", "--all", "--database", database}, "none.db");
+}
+
+TEST_F(BadInput, AFolderIsNoFile) {
+  for (const char* command : {"run", "inspect", "viz"})
+    expect_failure({command, folder_.path()}, "Is a directory");
+}
+
+TEST_F(BadInput, APlanThatIsCutShortOrDamagedIsRefused) {
+  const std::string plan = support::read_file(folder_.file("net.plan"));
+  support::write_file_atomic(folder_.file("short.plan"), plan.substr(0, plan.size() / 2));
+  std::string damaged = plan;
+  damaged[plan.size() - 3] = static_cast<char>(damaged[plan.size() - 3] ^ 1);
+  support::write_file_atomic(folder_.file("damaged.plan"), damaged);
+  for (const char* command : {"run", "inspect", "viz"}) {
+    EXPECT_EQ(say({command, folder_.file("short.plan")}).code, cli::kFailed);
+    EXPECT_TRUE(has(say({command, folder_.file("short.plan")}).err, "short.plan"));
+    EXPECT_TRUE(has(say({command, folder_.file("damaged.plan")}).err, "damaged.plan"));
+  }
+}
+
+TEST_F(BadInput, RulesThatWriteNonsenseAreAnErrorOrEnd) {
+  // Counts of axes that no operand has, ops that reduce nothing.
+  support::write_file_atomic(
+      folder_.file("grow.egg"),
+      "(rule ((= y (Binary op t a b)) (= z (Binary op2 t2 c d)))\n"
+      "      ((Reduce op t 1 a) (Reduce op2 t2 2 c)) :ruleset exact :name \"reduce\")\n"
+      "(rule ((= y (Reduce op t n e))) ((Reduce op t (+ n 1) e)) :ruleset exact :name \"more\")\n"
+      "(rule ((= y (Binary op t a b))) ((Contract t 9 a b) (Concat t 7 a b))\n"
+      "      :ruleset exact :name \"products\")\n");
+  for (const char* graph : {"softmax", "attention", "gelu"}) {
+    const Said said = say({"inspect", graph, "--more-rules", folder_.file("grow.egg")});
+    if (said.code == cli::kDone)
+      EXPECT_TRUE(has(said.out, "until the budget was used up"));
+    else
+      EXPECT_TRUE(has(said.err, "whose parts do not fit together")) << said.code;
+  }
+}
+
+TEST_F(BadInput, ADumpRunsInLuminalEgg) {
+  const std::string file = folder_.file("dump.egg");
+  for (const char* graph : {"softmax", "attention", "gpt-block"}) {
+    ASSERT_EQ(say({"inspect", graph, "--dump", file}).code, cli::kDone);
+    support::write_file_atomic(folder_.file("ask.egg"),
+                               "(run exact 2) (run names 2) (print-size Binary)");
+    const Said said = shell("", "'" + file + "' '" + folder_.file("ask.egg") + "'", "luminal-egg");
+    EXPECT_EQ(said.code, 0) << graph << "\n" << said.out;
+    EXPECT_FALSE(said.out.empty());
+  }
 }
 
 TEST_F(BadInput, APlanOfAnotherVersionIsRefusedWithTheRemedy) {
@@ -92,9 +151,14 @@ TEST_F(BadInput, WithoutACacheDirectoryCommandsSayWhatNamesOne) {
     EXPECT_EQ(said.code, cli::kFailed);
     EXPECT_TRUE(has(said.out, "LUMINAL_CACHE_DIR"));
   }
-  const Said tuning = shell(off, "tuning list");
-  EXPECT_EQ(tuning.code, cli::kFailed);
-  EXPECT_TRUE(has(tuning.out, "--database FILE"));
+  for (const char* line : {"tuning list", "tuning show kernel", "tuning prune --all"}) {
+    const Said tuning = shell(off, line);
+    EXPECT_EQ(tuning.code, cli::kFailed) << line;
+    EXPECT_TRUE(has(tuning.out, "--database FILE"));
+  }
+  // The others do without.
+  for (const char* line : {"inspect softmax --class y", "devices"})
+    EXPECT_EQ(shell(off, line).code, cli::kDone) << line;
   const Said search = shell(off, "viz softmax --search 1 -o " + folder_.file("p.html"));
   EXPECT_EQ(search.code, cli::kFailed);
   EXPECT_TRUE(has(search.out, "--database FILE"));
@@ -112,6 +176,12 @@ TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   expect_failure({"tuning", "merge", folder_.file("net.plan"), "--database",
                   std::string(kReadOnly) + "/tuning.db"},
                  kReadOnly);
+  // A cache that cannot be is an empty one.
+  for (const char* line : {"cache size", "cache list", "cache clear"}) {
+    const Said empty = shell(std::string("LUMINAL_CACHE_DIR=") + kReadOnly, line);
+    EXPECT_EQ(empty.code, cli::kDone) << line << "\n" << empty.out;
+    EXPECT_TRUE(has(empty.out, "0 ")) << line;
+  }
   // Kernels that cannot be kept are compiled again.
   const Said said = shell(std::string("LUMINAL_CACHE_DIR=") + kReadOnly,
                           "viz softmax --no-run -o " + folder_.file("page.html"));

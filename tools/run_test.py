@@ -30,6 +30,7 @@ class RunTest(unittest.TestCase):
                 [command, "debug"], 1, "run: there is no preset 'debug'; presets are release, dev, asan and tsan"
             )
         self.expect_error(["bench", "nothing"], 1, "run: there is no suite benchmarks/nothing; ./run bench lists them")
+        self.expect_error(["docs", "pages"], 1, "run: docs takes 'outputs' or nothing, got 'pages'")
         self.expect_error(["fuzz", "soon"], 1, "run: fuzz takes a number of seconds, got 'soon'")
 
 

@@ -1,29 +1,31 @@
-// The console blocks of docs/command.md say what the command says.
-#include <sstream>
+// The console blocks of documents say what the command says.
+#include <filesystem>
 
 #include "commands.h"
+#include "document.h"
 #include "luminal/cli/command_line.h"
-#include "luminal/support/file.h"
 
 namespace luminal::commands {
 namespace {
 
-TEST(CommandDocs, EveryBlockPrintsWhatStandsBelowItsLine) {
-  const std::string file = std::string(LUMINAL_SUITE_DIR) + "/../../docs/command.md";
-  std::istringstream text(support::read_file(file));
+std::string printed(const std::string& line) {
+  const Said said = say(words(line));
+  EXPECT_EQ(said.code, cli::kDone) << line << "\n" << said.err;
+  return said.out;
+}
+
+TEST(CommandDocs, EveryConsoleBlockShowsWhatItsLinePrints) {
+  // Files are named as from the root of the repository.
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(docs::document_path(""));
   size_t blocks = 0;
-  for (std::string line; std::getline(text, line);) {
-    if (line != "```console") continue;
-    ASSERT_TRUE(std::getline(text, line));
-    constexpr const char* kPrompt = "$ luminal ";
-    ASSERT_TRUE(line.starts_with(kPrompt)) << line;
-    std::string expected;
-    for (std::string below; std::getline(text, below) && below != "```";) expected += below + "\n";
-    const Said said = say(words(line.substr(std::string(kPrompt).size())));
-    EXPECT_EQ(said.code, cli::kDone) << line << "\n" << said.err;
-    EXPECT_EQ(said.out, expected) << line;
-    ++blocks;
-  }
+  for (const std::string& name : docs::document_names())
+    docs::expect_document(
+        name, docs::with_console_output(docs::read_document(name), [&](const std::string& line) {
+          ++blocks;
+          return printed(line);
+        }));
+  std::filesystem::current_path(before);
   EXPECT_GE(blocks, 4U);
 }
 

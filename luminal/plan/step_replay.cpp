@@ -64,6 +64,7 @@ class StepPlan {
     PlanStep step = like;
     step.label = "copy";
     step.definition.reset();
+    step.notes.clear();
     step.action = CopyStep{number(from), number(to)};
     plan_.steps.push_back(std::move(step));
   }
@@ -111,7 +112,14 @@ class StepPlan {
     take_kernel(launch);
     for (std::vector<LaunchStep>* list : {&launch.first, &launch.beside})
       for (LaunchStep& each : *list) take_kernel(each);
+    for (size_t& note : step.notes) note = take_note(note);
     plan_.steps.push_back(std::move(step));
+  }
+
+  size_t take_note(size_t old) {
+    const auto [found, is_new] = new_note_.try_emplace(old, plan_.notes.size());
+    if (is_new) plan_.notes.push_back(from_.notes[old]);
+    return found->second;
   }
 
   void take_kernel(LaunchStep& launch) {
@@ -123,6 +131,7 @@ class StepPlan {
   const Plan& from_;
   Plan plan_;
   std::map<size_t, size_t> new_number_;
+  std::map<size_t, size_t> new_note_;
 };
 
 Plan plan_of_kernel(const Plan& plan, const PlanStep& step) {

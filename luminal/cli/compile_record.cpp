@@ -57,11 +57,12 @@ void search_and_compile(const compiler::Options& options, const RecordOptions& w
 }
 
 /// What a search has measured of its kernels is told, too.
-void explain_it(const RecordOptions& options, CompileRecord& record) {
+void explain_it(const RecordOptions& options, const std::optional<search::MachineLimits>& limits,
+                CompileRecord& record) {
   compiler::ExplainOptions how;
   how.dims = record.dims;
   for (const graph::StepReport& step : record.run) how.step_us.push_back(step.microseconds);
-  if (options.run) how.limits = search::measure_limits();
+  how.limits = limits;
   how.device = search::device_text(codegen::host_target(), compiler::threads_of({}));
   how.search = record.search;
   const std::string path =
@@ -77,7 +78,7 @@ void explain_it(const RecordOptions& options, CompileRecord& record) {
 CompileRecord record_compile(const graph::Graph& written, const RecordOptions& options) {
   CompileRecord record;
   record.graph = std::make_unique<InspectedGraph>(written, rules::RuleOptions{});
-  record.dims = dims_for_looking(written, options.dims);
+  record.dims = dims_for_looking("viz", written, options.dims);
   compiler::Options compile{.dims = record.dims, .keep_text = true, .explain = true};
   compile.on_code = [&](const codegen::KernelSource& source, const codegen::CpuTarget& target) {
     keep_code(source, target, record.code);
@@ -89,8 +90,13 @@ CompileRecord record_compile(const graph::Graph& written, const RecordOptions& o
     record.program = compiler::make_compiled(record.graph->simplified(), compile);
   record.compile_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (options.run) record.run = timed_run(*record.program, record.dims);
-  explain_it(options, record);
+  std::optional<search::MachineLimits> limits;
+  if (options.run) {
+    RunAndLimits run = timed_run_and_limits(*record.program, record.dims);
+    record.run = std::move(run.steps);
+    limits = std::move(run.limits);
+  }
+  explain_it(options, limits, record);
   return record;
 }
 

@@ -97,7 +97,7 @@ class Explaining {
 
   void compile() {
     const graph::Graph written = graph_of("explain", arguments_.file);
-    options_.dims = dims_for_looking(written, options_.dims);
+    options_.dims = dims_for_looking("explain", written, options_.dims);
     const graph::Graph graph = graph::default_passes().run(written).graph;
     compiler::Options options;
     options.dims = options_.dims;
@@ -118,9 +118,9 @@ class Explaining {
 
   void measure() {
     if (!runs() || !program_) return;
-    for (const graph::StepReport& step : timed_run(*program_, options_.dims))
-      options_.step_us.push_back(step.microseconds);
-    options_.limits = search::measure_limits();
+    const RunAndLimits run = timed_run_and_limits(*program_, options_.dims, arguments_.threads);
+    for (const graph::StepReport& step : run.steps) options_.step_us.push_back(step.microseconds);
+    options_.limits = run.limits;
   }
 
   const ExplainArguments& arguments_;

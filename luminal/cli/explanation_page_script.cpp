@@ -107,6 +107,8 @@ function showLimits(section, all) {
       facts.push(bytesText(level.bytes_per_second) + "/s read of " + bytesText(level.bytes));
   }
   if (facts.length) section.append(make("p", {class: "muted"}, facts.join("  \u00b7  ")));
+  if (all.floor_us > 1.05 * all.measured_us) section.append(make("p", {class: "muted"},
+    "More than what is possible: the machine was busy with other work while limits were measured."));
   const longest = [...sums].sort((a, b) => (measured ? b.us - a.us : b.estimate - a.estimate));
   const most = Math.max(1e-9, ...longest.map(sum => measured ? sum.us : sum.estimate));
   section.append(make("h2", {}, "Where the time goes"));

@@ -1,5 +1,7 @@
 #include "luminal/cli/random_inputs.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <random>
 
@@ -44,8 +46,17 @@ void fill_inputs(const graph::Graph& graph, uint64_t seed, graph::FileRun& run) 
   }
 }
 
-graph::DimValues dims_for_looking(const graph::Graph& graph, graph::DimValues dims) {
+graph::DimValues dims_for_looking(const std::string& operation, const graph::Graph& graph,
+                                  graph::DimValues dims) {
   constexpr int64_t kUsual = 128;
+  for (const auto& [name, value] : dims) {
+    if (graph.dims().contains(name)) continue;
+    std::vector<std::string> known;
+    for (const auto& [each, interval] : graph.dims()) known.push_back(each);
+    throw UserError(operation, "the graph has no dim '{}'; {}", name,
+                    known.empty() ? "all its extents are numbers"
+                                  : fmt::format("its dims are {}", fmt::join(known, ", ")));
+  }
   for (const auto& [name, interval] : graph.dims())
     if (!dims.contains(name)) dims[name] = std::clamp(kUsual, interval.lo, interval.hi);
   return dims;

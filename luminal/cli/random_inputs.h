@@ -10,6 +10,8 @@ namespace luminal::cli {
 void fill_inputs(const graph::Graph& graph, uint64_t seed, graph::FileRun& run);
 
 /// Every dim of the graph with a value: what is given, else one that is neither tiny nor large.
-graph::DimValues dims_for_looking(const graph::Graph& graph, graph::DimValues dims);
+/// UserError of the operation if a dim is given that the graph does not have.
+graph::DimValues dims_for_looking(const std::string& operation, const graph::Graph& graph,
+                                  graph::DimValues dims);
 
 }  // namespace luminal::cli

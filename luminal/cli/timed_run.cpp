@@ -1,8 +1,10 @@
 #include "luminal/cli/timed_run.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "luminal/cli/random_inputs.h"
+#include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/stats.h"
 
 namespace luminal::cli {
@@ -30,6 +32,22 @@ std::vector<graph::StepReport> timed_run(graph::Program& program, const graph::D
   }
   for (size_t k = 0; k < steps.size(); ++k) steps[k].microseconds = support::median(times[k]);
   return steps;
+}
+
+RunAndLimits timed_run_and_limits(graph::Program& program, const graph::DimValues& dims,
+                                  int threads) {
+  const int all = runtime::default_thread_team().size();
+  runtime::ThreadTeam team({.threads = threads > 0 ? std::min(threads, all) : all});
+  RunAndLimits result{{}, search::measure_limits(team)};
+  result.steps = timed_run(program, dims);
+  const search::MachineLimits after = search::measure_limits(team);
+  search::MachineLimits& limits = result.limits;
+  limits.f32_flops = std::max(limits.f32_flops, after.f32_flops);
+  limits.bf16_flops = std::max(limits.bf16_flops, after.bf16_flops);
+  limits.i8_flops = std::max(limits.i8_flops, after.i8_flops);
+  for (size_t k = 0; k < limits.reads.size(); ++k)
+    limits.reads[k].rate = std::max(limits.reads[k].rate, after.reads[k].rate);
+  return result;
 }
 
 }  // namespace luminal::cli

@@ -4,11 +4,21 @@
 #include <vector>
 
 #include "luminal/graph/program.h"
+#include "luminal/search/machine_limits.h"
 
 namespace luminal::cli {
 
 /// The steps of a run in order, each with the median of its times over some runs. What is made of
 /// weights once is not among them.
 std::vector<graph::StepReport> timed_run(graph::Program& program, const graph::DimValues& dims);
+
+/// A run and what the machine can do: the best of what is measured before and after it.
+struct RunAndLimits {
+  std::vector<graph::StepReport> steps;
+  search::MachineLimits limits;
+};
+/// The same as timed_run() with the limits of that many threads (0: all).
+RunAndLimits timed_run_and_limits(graph::Program& program, const graph::DimValues& dims,
+                                  int threads = 0);
 
 }  // namespace luminal::cli

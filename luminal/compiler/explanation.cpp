@@ -53,6 +53,7 @@ class Explainer {
     bind();
     for (const KernelNote& note : plan_.notes) add_kernel(note);
     result_.memory = explain_memory(plan_, bytes_);
+    note_touched();
     for (const PlanStep& step : plan_.prepare) add_step(step, true, 0);
     for (size_t k = 0; k < plan_.steps.size(); ++k)
       add_step(plan_.steps[k], false, k < options_.step_us.size() ? options_.step_us[k] : 0);
@@ -207,12 +208,14 @@ class Explainer {
         result.bytes += static_cast<double>(bytes_[buffer]);
       });
     }
-    if (result_.limits) note_floor(step, result);
+    // For dims that no estimate is for nobody knows the flops, and so not the floor.
+    if (result_.limits && (whole || step.notes.empty() || result_.as_estimated))
+      note_floor(step, result);
   }
 
   void note_floor(const PlanStep& step, ExplainedStep& result) const {
     const search::MachineLimits& limits = *result_.limits;
-    const double bytes_us = 1e6 * result.bytes / limits.read_rate(touched());
+    const double bytes_us = 1e6 * result.bytes / limits.read_rate(touched_);
     const double flops_us = 1e6 * result.flops / peak_of(step.schedule);
     result.floor_us = std::max(bytes_us, flops_us);
     result.bound = flops_us > bytes_us ? "compute" : "memory";
@@ -226,11 +229,15 @@ class Explainer {
     return limits.f32_flops;
   }
 
-  /// All that a run has in its hands: if that fits into a cache it is read from there.
-  int64_t touched() const {
-    const ExplainedMemory& memory = result_.memory;
-    return memory.arena_bytes + memory.input_bytes + memory.constant_bytes + memory.result_bytes +
-           memory.prepared_bytes;
+  /// All that a run has in its hands: if that fits into a cache it is read from there. Weights of
+  /// which others are made are not read any more.
+  void note_touched() {
+    touched_ = result_.memory.arena_bytes + result_.memory.result_bytes;
+    for (const ExplainedBuffer& buffer : result_.memory.buffers) {
+      const bool lasts =
+          buffer.place == "input" || buffer.place == "constant" || buffer.place == "prepared";
+      if (buffer.used && lasts) touched_ += buffer.bytes;
+    }
   }
 
   void add_structures() {
@@ -243,6 +250,7 @@ class Explainer {
   const Plan& plan_;
   const ExplainOptions& options_;
   std::vector<int64_t> bytes_;  // by buffer
+  int64_t touched_ = 0;
   Explanation result_;
 };
 

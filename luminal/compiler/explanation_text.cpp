@@ -127,6 +127,10 @@ class TextWriter {
     if (has_times_ && all_.floor_us > 0)
       line("  {} of what this machine can do at best, which is {}; the rest is explained below",
            percent(all_.floor_us, all_.measured_us), time_text(all_.floor_us));
+    if (has_times_ && all_.floor_us > 1.05 * all_.measured_us)
+      line(
+          "  That is more than all: the machine was busy with other work while limits were "
+          "measured.");
     if (once > 0)
       line("  {} of weights and constants, run once for all runs", plural(once, "step"));
     if (!all_.dims.empty()) {

@@ -32,7 +32,7 @@ std::span<const Law> all_laws();
 /// sum_r(f * c) -> c * sum_r f, and / c: c does not use r. Sums of integers and of f32 and f64
 /// only, over at least one element (the sum of nothing is 0, and c may be infinite). Never through
 /// an integer division. Integers wrap alike on both sides. A factor of floats may be just what
-/// keeps the terms within range, so two kinds leave and all others stay:
+/// keeps the terms within range, so three kinds leave and all others stay:
 /// - 1/l, l = sum exp(a - max a) the total of a softmax. l is from 1 to the number n of its terms,
 ///   so without it nothing vanishes, and only terms within n of the largest float overflow.
 /// - What multiplies or divides a *code*, an integer of at most 1024 (8 bits, with a zero), before

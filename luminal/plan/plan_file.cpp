@@ -1,5 +1,6 @@
 #include "luminal/plan/plan_file.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "luminal/graph/byte_reader.h"
@@ -155,6 +156,9 @@ Plan load_plan_file(const std::string& path, runtime::CpuFeatures available) {
 }
 
 bool is_plan_file(const std::string& path) {
+  // A look at a pipe would take away what it looks at.
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;
   std::ifstream file(path, std::ios::binary);
   std::string begin(kMagic.size(), '\0');
   return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kMagic;

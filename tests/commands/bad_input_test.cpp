@@ -1,5 +1,6 @@
 // Every subcommand on bad input: what it says, and its exit code. What depends on the environment
 // is asked of the program itself, in a process of its own.
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "commands.h"
 #include "luminal/cli/command_line.h"
@@ -142,6 +144,27 @@ TEST_F(BadInput, AnUnknownOpIsNamedWithItsPlace) {
     expect_failure({command, folder_.file("unknown.graph")}, "frobnicate");
     expect_failure({command, folder_.file("unknown.graph")}, "line 2");
   }
+}
+
+TEST_F(BadInput, ADimThatTheGraphDoesNotHaveIsNamed) {
+  expect_failure({"explain", "mlp", "--no-times", "--dim", "nope=3"},
+                 "explain: the graph has no dim 'nope'; all its extents are numbers");
+  expect_failure({"viz", "attention", "-o", folder_.file("page.html"), "--dim", "nope=3"},
+                 "viz: the graph has no dim 'nope'; ");
+}
+
+TEST_F(BadInput, AGraphMayComeThroughAPipe) {
+  const std::string pipe = folder_.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] {
+    std::ofstream(pipe) << "%0: f32[2] = input \"x\"\n"
+                           "%1: f32[2] = add %0, %0\n"
+                           "output \"y\" = %1\n";
+  });
+  const Said said = say({"explain", pipe, "--no-times"});
+  writer.join();
+  EXPECT_EQ(said.code, cli::kDone) << said.err;
+  EXPECT_TRUE(has(said.out, "pipe: 1 launch of 1 kernel"));
 }
 
 TEST_F(BadInput, WithoutACacheDirectoryCommandsSayWhatNamesOne) {

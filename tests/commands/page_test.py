@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clicks through the pages that `luminal viz` writes, in a headless browser.
+"""Clicks through the pages that `luminal viz` and `luminal explain --html` write, in a headless browser.
 
   page_test.py LUMINAL [SCREENSHOTS]    LUMINAL is the command; pictures of every part go to the folder, if one is named
 

@@ -80,7 +80,7 @@ TEST(ConvolutionKernel, ImagesAreLaidOutForEveryFormOfWindow) {
     }
 }
 
-/// The schedule of a convolution as it is chosen.
+/// The schedule of a convolution as it is chosen for vectors of 16 floats, wherever this runs.
 Schedule chosen(const Sizes& sizes) {
   Graph g;
   const kernel::test::Sample sample = sample_of({convolution(g, sizes, DType::kF32)});
@@ -88,13 +88,12 @@ Schedule chosen(const Sizes& sizes) {
   kernel::Arena arena;
   const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
   const auto derived = kernel::derive(arena, program, cut, program.output(0));
-  const auto code = convolution_kernel(arena, std::get<kernel::Kernel>(derived), host_target(),
-                                       {.threads = 2, .reassociate = false});
+  const auto code = convolution_kernel(arena, std::get<kernel::Kernel>(derived),
+                                       cpu_target("znver4"), {.threads = 2, .reassociate = false});
   return code ? code->schedule : Schedule("gemm", {});
 }
 
 TEST(ConvolutionKernel, FiltersRunAlongTheLanesWherePixelsDoNotFillThem) {
-  if (!host_target().has(runtime::CpuFeature::kAvx512f)) GTEST_SKIP() << "other vectors";
   const auto along = [](const Sizes& sizes) { return chosen(sizes).at("along"); };
   EXPECT_EQ(along({1, 32, 64, 14, 14, 3, 1, 1, 1, 1}), 1);
   EXPECT_EQ(along({1, 32, 64, 7, 7, 3, 1, 1, 1, 1}), 1);

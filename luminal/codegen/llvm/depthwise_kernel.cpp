@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "luminal/codegen/llvm/code_launch.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/depthwise_emitter.h"
 #include "luminal/codegen/llvm/launch_list.h"
@@ -115,18 +116,9 @@ class DepthwiseBuilder {
   }
 
   void add_launch() {
-    DepthwiseCode& code = *code_;
     list_.kernel().schedule = schedule();
-    MainLaunch main = list_.main_launch(kernel_, "conv", to_string(code));
-    code.arena = &arena_;
-    code.round_each = options_.round_each;
-    code.tensors = std::move(main.tensors);
-    code.dims = std::move(main.dims);
-    CpuLaunch& launch = main.launch;
-    launch.source.emit = [shared = code_](llvm::Module& module, const CpuTarget& target) {
-      emit_depthwise(module, target, *shared);
-    };
-    launch.items = code.items();
+    CpuLaunch launch =
+        launch_of_code(list_, arena_, kernel_, options_.round_each, code_, &emit_depthwise);
     launch.chunk = chunk_;
     launch.threads = threads_;
     list_.kernel().launches.push_back(std::move(launch));

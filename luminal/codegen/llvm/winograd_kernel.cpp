@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "luminal/codegen/llvm/code_launch.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
@@ -266,19 +267,10 @@ class WinogradBuilder {
   }
 
   void add_launch() {
-    WinogradCode& code = *code_;
     list_.kernel().schedule = schedule();
-    MainLaunch main = list_.main_launch(kernel_, "conv", to_string(code));
-    code.arena = &arena_;
-    code.round_each = options_.round_each;
-    code.tensors = std::move(main.tensors);
-    code.dims = std::move(main.dims);
-    CpuLaunch& launch = main.launch;
-    launch.source.emit = [shared = code_](llvm::Module& module, const CpuTarget& target) {
-      emit_winograd(module, target, *shared);
-    };
-    launch.items = code.items();
-    launch.scratch_bytes = code.scratch_bytes();
+    CpuLaunch launch =
+        launch_of_code(list_, arena_, kernel_, options_.round_each, code_, &emit_winograd);
+    launch.scratch_bytes = code_->scratch_bytes();
     launch.chunk = chunk_;
     launch.threads = threads_;
     list_.kernel().launches.push_back(std::move(launch));

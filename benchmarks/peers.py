@@ -1,4 +1,4 @@
-"""The cases of benchmarks/micro, patterns and nets in PyTorch and ONNX Runtime, timed on request.
+"""The cases of benchmarks/micro, patterns and nets in PyTorch and ONNX Runtime, and products in OpenBLAS, timed on request.
 
 Speaks lines with the benchmark program: `case NAME|DTYPE` is answered by the peers that have it, `time PEER` by the seconds of one
 call. Answers go to the original standard output; whatever libraries print goes to standard error.
@@ -19,7 +19,7 @@ from torch.nn import functional as F  # noqa: E402
 
 torch.set_num_threads(int(os.environ.get("LUMINAL_THREADS") or 0) or len(os.sched_getaffinity(0)))
 torch.set_grad_enabled(False)
-DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "i32": torch.int32}
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "i32": torch.int32, "i8": torch.int8}
 
 
 class Call(nn.Module):
@@ -184,6 +184,23 @@ def four_bit_linear(m, n, k, dtype, block=32):
     return Call(lambda x: torch.ops.aten._weight_int4pack_mm_for_cpu(x, weights, block, scales))
 
 
+def byte_products(what, sizes):
+    """The same products of bytes, summed in i32."""
+    def rand(*shape):
+        return torch.randint(-30, 30, shape, dtype=torch.int8)
+
+    if what == "matmul":
+        m, n, k = sizes if len(sizes) == 3 else sizes * 3
+        return Call(torch._int_mm), [rand(m, k), rand(k, n)]
+    if what == "gemv":
+        n, k = sizes
+        return Call(lambda w, x: torch._int_mm(w, x[:, None])), [rand(n, k), rand(k)]
+    if what in ("linear", "skinny"):
+        m, n, k = sizes
+        return Call(lambda x, w: torch._int_mm(x, w.t())), [rand(m, k), rand(n, k)]
+    return None, []
+
+
 def make(name, dtype):
     """The module and inputs of a case, or nothing."""
     words = name.split()
@@ -193,6 +210,8 @@ def make(name, dtype):
     def rand(*shape):
         return torch.randn(*shape).to(dtype) if dtype.is_floating_point else torch.randint(1, 30, shape, dtype=dtype)
 
+    if dtype == torch.int8:
+        return byte_products(what, sizes)
     if what in PRIMITIVES and len(sizes) == 2:
         count, function = PRIMITIVES[what]
         return Call(function), [rand(*sizes).abs() + 0.1 if dtype.is_floating_point else rand(*sizes) for _ in range(count)]
@@ -245,6 +264,10 @@ def make(name, dtype):
         h, s, d = sizes
         function = Call(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
         return function, [rand(1, h, s, d) for _ in range(3)]
+    if what == "given filters conv 3x3":
+        c, o, size = sizes
+        function = Call(lambda x, w, bias: F.conv2d(x, w, bias, padding=1))
+        return function, [rand(1, c, size, size), rand(o, c, 3, 3), rand(o)]
     if what in ("conv 3x3", "strided conv 3x3"):
         c, o, size = sizes
         stride = 1 if what == "conv 3x3" else 2
@@ -292,6 +315,39 @@ def onnx_session(module, inputs):
     return lambda: session.run(None, feeds)
 
 
+def onnx_byte_session(name, inputs):
+    """MatMulInteger, which the exporter of PyTorch does not know."""
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    a, b = (value.numpy() for value in inputs)
+    if name.startswith(("linear", "skinny")):
+        b = b.T.copy()
+    types = [helper.make_tensor_value_info(which, TensorProto.INT8, value.shape) for which, value in (("a", a), ("b", b))]
+    constants = [helper.make_tensor("b", TensorProto.INT8, b.shape, b.tobytes(), raw=True)] if name.startswith("linear") else []
+    given = types[:1] if constants else types
+    shape = list(a.shape[:-1]) + list(b.shape[1:])
+    graph = helper.make_graph([helper.make_node("MatMulInteger", ["a", "b"], ["y"])], "product", given,
+                              [helper.make_tensor_value_info("y", TensorProto.INT32, shape)], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feeds = {value.name: array for value, array in zip(given, (a, b))}
+    return lambda: session.run(None, feeds)
+
+
+def openblas_call(name, inputs):
+    """The product in OpenBLAS, which numpy brings."""
+    import numpy
+
+    a, b = (value.numpy() for value in inputs)
+    if name.startswith(("linear", "skinny")):
+        b = b.T
+    out = numpy.matmul(a, b)
+    return lambda: numpy.matmul(a, b, out=out)
+
+
 def start(name, dtype_name):
     """The calls that can be timed for a case, by peer."""
     torch._dynamo.reset()
@@ -305,6 +361,10 @@ def start(name, dtype_name):
     attempts = {"torch_compile": lambda: lambda: compiled(*inputs)}
     if dtype == torch.float32:
         attempts["onnxruntime"] = lambda: onnx_session(module, inputs)
+    if dtype == torch.int8:
+        attempts["onnxruntime"] = lambda: onnx_byte_session(name, inputs)
+    if dtype in (torch.float32, torch.float64) and name.startswith(("matmul", "batched matmul", "gemv", "linear", "skinny")):
+        attempts["openblas"] = lambda: openblas_call(name, inputs)
     for peer, attempt in attempts.items():
         try:
             call = attempt()

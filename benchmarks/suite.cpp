@@ -105,6 +105,8 @@ class Limits {
     });
   }
   static double multiply_flops(DType dtype) {
+    // A vector holds half as many f64 as f32 and takes as long.
+    if (dtype == f64) return multiply_flops(f32) / 2;
     return kRounds * peak_operations(dtype == bf16 ? narrow_kind()
                                      : dtype == i8 ? byte_kind()
                                                    : PeakKind::kF32);

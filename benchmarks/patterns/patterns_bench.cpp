@@ -65,14 +65,14 @@ struct Windows {
   int64_t channels, outputs, size;
   int64_t stride = 1;
   bool per_channel = false;
+  bool given = false;  ///< the filters come with each run instead of staying
 };
 
 std::string name_of(const Windows& windows) {
   if (windows.per_channel)
     return fmt::format("depthwise conv 3x3 {}x{}", windows.channels, windows.size);
-  const char* stride = windows.stride == 2 ? "strided " : "";
-  return fmt::format("{}conv 3x3 {}x{}x{}", stride, windows.channels, windows.outputs,
-                     windows.size);
+  const char* kind = windows.given ? "given filters " : windows.stride == 2 ? "strided " : "";
+  return fmt::format("{}conv 3x3 {}x{}x{}", kind, windows.channels, windows.outputs, windows.size);
 }
 
 void add_conv(std::vector<Case>& cases, const Windows& windows) {
@@ -83,8 +83,9 @@ void add_conv(std::vector<Case>& cases, const Windows& windows) {
       {name_of(windows), f32,
        [=](Network& network) {
          const Tensor x = network.input({1, windows.channels, windows.size, windows.size}, f32);
-         const Tensor weight = network.input({windows.outputs, inputs, 3, 3}, f32);
-         const Tensor bias = network.input({windows.outputs}, f32);
+         const auto parameter = windows.given ? &Network::input : &Network::weight;
+         const Tensor weight = (network.*parameter)({windows.outputs, inputs, 3, 3}, f32);
+         const Tensor bias = (network.*parameter)({windows.outputs}, f32);
          network.outputs = {conv2d(
              x, weight, bias, {.stride = {windows.stride}, .padding = {{1, 1}}, .groups = groups})};
        },
@@ -133,10 +134,13 @@ std::vector<Case> all_cases() {
     for (const int64_t tokens : {512, 2048})
       for (const bool causal : {false, true}) add_attention(cases, dtype, tokens, causal);
   }
+  add_double_products(cases);
   add_byte_products(cases);
   add_scans_and_positions(cases);
   add_conv(cases, {64, 64, 56});
   add_conv(cases, {32, 64, 14});
+  add_conv(cases, {.channels = 64, .outputs = 64, .size = 56, .given = true});
+  add_conv(cases, {.channels = 32, .outputs = 64, .size = 14, .given = true});
   add_conv(cases, {64, 128, 56, 2});
   add_conv(cases, {256, 512, 14, 2});
   add_conv(cases, {128, 128, 56, 1, true});

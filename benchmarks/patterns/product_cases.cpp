@@ -83,19 +83,25 @@ void add_few_rows(std::vector<Case>& cases, DType dtype) {
   for (const int64_t m : {8, 16}) add_skinny(cases, dtype, false, m, 14336, 4096);
 }
 
-}  // namespace
-
-void add_products(std::vector<Case>& cases, DType dtype) {
+void add_large_products(std::vector<Case>& cases, DType dtype) {
   for (const int64_t size : {128, 130, 512, 1024, 2048})
     add_matrices(cases, dtype, size, size, size);
   add_matrices(cases, dtype, 1000, 1003, 997);
-  add_matrices(cases, dtype, 16, 3072, 768);
   add_batch(cases, dtype, 24, 512, 64, 512);
   add_batch(cases, dtype, 7, 509, 61, 503);
+}
+
+}  // namespace
+
+void add_products(std::vector<Case>& cases, DType dtype) {
+  add_large_products(cases, dtype);
+  add_matrices(cases, dtype, 16, 3072, 768);
   add_few_rows(cases, dtype);
   for (const auto& [n, k] : kWeightSizes) add_four_bit(cases, dtype, 1, n, k);
   for (const int64_t m : {2, 4, 8, 16}) add_four_bit(cases, dtype, m, 14336, 4096);
 }
+
+void add_double_products(std::vector<Case>& cases) { add_large_products(cases, f64); }
 
 void add_byte_products(std::vector<Case>& cases) {
   for (const int64_t size : {512, 1024, 2048}) add_matrices(cases, i8, size, size, size);

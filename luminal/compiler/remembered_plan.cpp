@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -10,12 +11,18 @@
 namespace luminal::compiler {
 namespace {
 
-constexpr std::string_view kFirstLine = "searched plan 1";
+constexpr std::string_view kFirstLine = "searched plan 2";
 
-/// The lines "name value" of a text, by name; those of schedules in their order.
+/// What is kept of trials, so that no result is large: the first ones, which are whole plans, and
+/// the beginning of what was wrong with one.
+constexpr size_t kMostTrials = 64;
+constexpr size_t kLongestText = 200;
+
+/// The lines "name value" of a text, by name; those of schedules and trials in their order.
 struct Lines {
   std::map<std::string_view, std::string_view> values;
   std::vector<std::string_view> schedules;
+  std::vector<std::string_view> trials;
 
   std::string_view value(std::string_view name) const {
     const auto found = values.find(name);
@@ -62,6 +69,36 @@ std::optional<RememberedSchedule> parse_schedule(std::string_view text) {
   return RememberedSchedule{static_cast<size_t>(*kernel), *default_us, *best_us, std::string(text)};
 }
 
+/// The beginning of a text, in one line and without what ends a field.
+std::string field(std::string_view text) {
+  // A character of several bytes is left whole or out.
+  size_t length = std::min(text.size(), kLongestText);
+  while (length < text.size() && length > 0 && (static_cast<uint8_t>(text[length]) & 0xC0) == 0x80)
+    --length;
+  std::string result(text.substr(0, length));
+  for (char& each : result)
+    if (each == '\n' || each == '\r' || each == '\t') each = ' ';
+  return result;
+}
+
+/// "used kernels_us measured_us name<tab>reason".
+std::string to_text(const StructureTrial& trial) {
+  return fmt::format("{:d} {} {} {}\t{}", trial.used, trial.kernels_us, trial.measured_us,
+                     field(trial.name), field(trial.rejected));
+}
+
+std::optional<StructureTrial> parse_trial(std::string_view text) {
+  const auto used = support::parse_int64(next_word(text));
+  const auto kernels_us = support::parse_double(next_word(text));
+  const auto measured_us = support::parse_double(next_word(text));
+  const size_t tab = text.find('\t');
+  if (!used || *used < 0 || *used > 1 || !kernels_us || !measured_us ||
+      tab == std::string_view::npos)
+    return std::nullopt;
+  return StructureTrial{std::string(text.substr(0, tab)), *used == 1, *kernels_us, *measured_us,
+                        std::string(text.substr(tab + 1))};
+}
+
 bool read_report(const Lines& lines, SearchReport& report) {
   return lines.read("fast_us", report.fast_us) && lines.read("best_us", report.best_us) &&
          lines.read("structures", report.structures) && lines.read("kernels", report.kernels) &&
@@ -89,6 +126,8 @@ std::string to_text(const RememberedPlan& plan) {
   for (const RememberedSchedule& each : plan.schedules)
     text += fmt::format("schedule {} {} {} {}\n", each.kernel, each.default_us, each.best_us,
                         each.schedule);
+  for (size_t k = 0; k < std::min(report.trials.size(), kMostTrials); ++k)
+    text += fmt::format("trial {}\n", to_text(report.trials[k]));
   return text;
 }
 
@@ -103,6 +142,8 @@ std::optional<RememberedPlan> parse_remembered(const std::string& text) {
     const std::string_view name = next_word(line);
     if (name == "schedule")
       lines.schedules.push_back(line);
+    else if (name == "trial")
+      lines.trials.push_back(line);
     else if (!lines.values.emplace(name, line).second)
       return std::nullopt;
   }
@@ -115,6 +156,11 @@ std::optional<RememberedPlan> parse_remembered(const std::string& text) {
     auto schedule = parse_schedule(each);
     if (!schedule) return std::nullopt;
     plan.schedules.push_back(std::move(*schedule));
+  }
+  for (const std::string_view each : lines.trials) {
+    auto trial = parse_trial(each);
+    if (!trial) return std::nullopt;
+    plan.report.trials.push_back(std::move(*trial));
   }
   return plan;
 }

@@ -64,6 +64,7 @@ struct StructureTrial {
   double kernels_us = 0.0;   ///< what its kernels take, each alone; 0: not all are known
   double measured_us = 0.0;  ///< a run as a whole; 0: not measured
   std::string rejected;      ///< why it was given up; empty: it was not
+  bool operator==(const StructureTrial&) const = default;
 };
 
 /// What a search did.

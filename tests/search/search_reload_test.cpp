@@ -61,6 +61,8 @@ TEST(SearchReload, AFinishedSearchIsNotRepeated) {
     EXPECT_EQ(again.report.measured, 0U);
     EXPECT_EQ(plan::to_string(again.plan), plan::to_string(first.plan));
     EXPECT_EQ(to_string(again.report), to_string(first.report));
+    EXPECT_FALSE(again.report.trials.empty());
+    EXPECT_EQ(again.report.trials, first.report.trials);
   }
 }
 
@@ -82,6 +84,10 @@ TEST(SearchReload, ThePlanIsThatOfTheSearch) {
     EXPECT_EQ(again.report.gains.size(), first.report.gains.size());
     EXPECT_EQ(again.report.best_us, first.report.best_us);
     EXPECT_EQ(again.report.fast_us, first.report.fast_us);
+    EXPECT_EQ(again.report.trials, first.report.trials);
+    EXPECT_EQ(std::count_if(again.report.trials.begin(), again.report.trials.end(),
+                            [](const StructureTrial& trial) { return trial.used; }),
+              1);
   }
 }
 
@@ -200,6 +206,8 @@ RememberedPlan some_plan() {
   plan.report.structures = 7;
   plan.report.finished = true;
   plan.report.model = {0.5, 1.25};
+  plan.report.trials = {{"structure 1, default schedules", true, 99.5, 100.125, ""},
+                        {"structure 2", false, 0, 0, "given up: it takes longer"}};
   return plan;
 }
 
@@ -214,16 +222,34 @@ TEST(RememberedPlan, TextIsReadAsItWasWritten) {
   EXPECT_EQ(read->seconds, plan.seconds);
   EXPECT_EQ(to_string(read->report), to_string(plan.report));
   EXPECT_EQ(read->report.best_us, plan.report.best_us);
+  EXPECT_EQ(read->report.trials, plan.report.trials);
+}
+
+TEST(RememberedPlan, WhatIsKeptOfTrialsIsBounded) {
+  RememberedPlan plan = some_plan();
+  std::string reason = "a\nb\tc" + std::string(194, 'x');  // 199 bytes, then one of two
+  for (int k = 0; k < 300; ++k) reason += "\u00e4";
+  plan.report.trials.assign(1000, {"structure 3", false, 1, 2, reason});
+  const std::string text = to_text(plan);
+  EXPECT_LT(text.size(), 20'000U);
+  const auto read = parse_remembered(text);
+  ASSERT_TRUE(read.has_value());
+  ASSERT_EQ(read->report.trials.size(), 64U);
+  EXPECT_EQ(read->report.trials[63].rejected, "a b c" + std::string(194, 'x'));
+  EXPECT_EQ(read->schedules, plan.schedules);
 }
 
 TEST(RememberedPlan, OtherTextIsNothing) {
   const std::string text = to_text(some_plan());
   EXPECT_FALSE(parse_remembered("").has_value());
-  EXPECT_FALSE(parse_remembered("searched plan 2" + text.substr(15)).has_value());
+  EXPECT_FALSE(parse_remembered("searched plan 1" + text.substr(15)).has_value());
+  EXPECT_FALSE(parse_remembered(text + "trial 1 1 1 no reason\n").has_value());
+  EXPECT_FALSE(parse_remembered(text + "trial 2 1 1 name\t\n").has_value());
+  EXPECT_FALSE(parse_remembered(text + "trial 1 x 1 name\t\n").has_value());
   EXPECT_FALSE(parse_remembered(text + "schedule -1 1 1 x\n").has_value());
   EXPECT_FALSE(parse_remembered(text + "schedule 1 1 x\n").has_value());
   EXPECT_FALSE(parse_remembered(text + "choice 1;1\n").has_value());
-  // Every line is needed but those of schedules.
+  // Every line is needed but those of schedules and trials.
   for (size_t begin = 0; begin < text.find("schedule "); begin = text.find('\n', begin) + 1) {
     std::string shorter = text;
     shorter.erase(begin, text.find('\n', begin) + 1 - begin);

@@ -129,22 +129,59 @@ ordered_json run_json(const CompileRecord& record) {
   return rows;
 }
 
+/// Kernels, and trials as short arrays that name them by number: [kernel, seconds (null: known
+/// before), us (0: rejected), spread, way, reason, details, is it the default].
+class TrialWriter {
+ public:
+  void add(const TimedTrial& each) {
+    const compiler::SearchTrial& trial = each.trial;
+    const auto [place, is_new] =
+        kernels_.emplace(std::pair(trial.identity, trial.shapes), static_cast<int>(kernels.size()));
+    if (is_new)
+      kernels.push_back(
+          {{"label", trial.label}, {"identity", trial.identity}, {"shapes", trial.shapes}});
+    ordered_json row = {place->second, nullptr, 0, 0, trial.schedule, "", "", trial.is_default};
+    if (!trial.known) row[1] = each.seconds;
+    if (const auto* timing = std::get_if<search::Timing>(&trial.result)) {
+      row[2] = timing->median_us;
+      row[3] = timing->spread_us;
+    } else {
+      const auto& rejected = std::get<search::Rejected>(trial.result);
+      row[5] = search::to_string(rejected.why);
+      row[6] = rejected.detail;
+    }
+    trials.push_back(std::move(row));
+  }
+
+  ordered_json kernels = ordered_json::array();
+  ordered_json trials = ordered_json::array();
+
+ private:
+  std::map<std::pair<std::string, std::string>, int> kernels_;
+};
+
 ordered_json search_json(const CompileRecord& record) {
   if (!record.search) return nullptr;
-  ordered_json points = ordered_json::array();
-  for (const SearchPoint& point : record.points)
-    points.push_back({point.kernel, point.seconds, point.microseconds});
+  const compiler::SearchReport& report = *record.search;
+  TrialWriter writer;
+  for (const TimedTrial& trial : record.trials) writer.add(trial);
   ordered_json gains = ordered_json::array();
-  for (const compiler::KernelGain& gain : record.search->gains)
+  for (const compiler::KernelGain& gain : report.gains)
     gains.push_back({{"label", gain.label},
                      {"schedule", gain.schedule},
                      {"before", gain.default_us},
                      {"after", gain.best_us},
                      {"uses", gain.uses}});
-  return {{"text", compiler::to_string(*record.search)},
-          {"fast", record.search->fast_us},
-          {"best", record.search->best_us},
-          {"points", std::move(points)},
+  return {{"text", compiler::to_string(report)},
+          {"fast", report.fast_us},
+          {"best", report.best_us},
+          {"structures", report.structures},
+          {"recalled", report.recalled},
+          {"finished", report.finished},
+          {"interrupted", report.interrupted},
+          {"unreliable", report.unreliable},
+          {"kernels", std::move(writer.kernels)},
+          {"trials", std::move(writer.trials)},
           {"gains", std::move(gains)}};
 }
 
@@ -179,7 +216,7 @@ ordered_json page_json(const std::string& title, CompileRecord& record) {
 }  // namespace
 
 std::string compile_page(const std::string& title, CompileRecord& record) {
-  const std::string_view scripts[] = {kExplanationScript, kCompilePageScript};
+  const std::string_view scripts[] = {kExplanationScript, kSearchPageScript, kCompilePageScript};
   return page_of(title, page_json(title, record), scripts);
 }
 

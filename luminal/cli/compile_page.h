@@ -13,7 +13,9 @@ namespace luminal::cli {
 /// The page. Text that users wrote is always escaped.
 std::string compile_page(const std::string& title, CompileRecord& record);
 
-/// The script that fills it, after those of page.h and explanation_page.h.
+/// The scripts that fill it, after those of page.h and explanation_page.h: what shows a search, and
+/// the rest, which starts the page.
+extern const std::string_view kSearchPageScript;
 extern const std::string_view kCompilePageScript;
 
 }  // namespace luminal::cli

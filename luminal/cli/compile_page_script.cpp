@@ -216,60 +216,6 @@ function showKernels(section) {
     showStep(data.steps.indexOf(steps.length ? steps[0] : prepare[0]));
 }
 
-// The search.
-
-function chart(points) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 800 300");
-  const add = (tag, attributes, text) => {
-    const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
-    if (text !== undefined) e.textContent = text;
-    svg.append(e);
-    return e;
-  };
-  const last = Math.max(1, ...points.map(p => p[1])), kernels = new Map();
-  for (const [kernel, at, us] of points) if (us > 0) {
-    if (!kernels.has(kernel)) kernels.set(kernel, []);
-    kernels.get(kernel).push([at, us]);
-  }
-  const x = at => 50 + 730 * at / last, y = ratio => 20 + 240 * (1 - Math.min(1, ratio));
-  for (const ratio of [0, 0.25, 0.5, 0.75, 1]) {
-    add("line", {x1: 50, x2: 780, y1: y(ratio), y2: y(ratio), stroke: "var(--border)"});
-    add("text", {x: 8, y: y(ratio) + 4}, (100 * ratio).toFixed(0) + " %");
-  }
-  add("text", {x: 50, y: 288}, "0 s");
-  add("text", {x: 740, y: 288}, last + " s");
-  let color = 0;
-  for (const [kernel, list] of kernels) {
-    list.sort((p, q) => p[0] - q[0]);
-    const slowest = Math.max(...list.filter(p => p[0] === list[0][0]).map(p => p[1]));
-    let best = Infinity, path = "";
-    for (const [at, us] of list) {
-      if (path) path += "H" + x(at).toFixed(1);
-      best = Math.min(best, us);
-      path += (path ? "V" : "M" + x(at).toFixed(1) + " ") + y(best / slowest).toFixed(1);
-    }
-    const line = add("path", {d: path + "H780", fill: "none", "stroke-width": 1.6,
-      stroke: "hsl(" + (color++ * 47) % 360 + " 60% 50%)"});
-    line.append(document.createElementNS("http://www.w3.org/2000/svg", "title"));
-    line.firstChild.textContent = kernel + ": " + duration(best);
-  }
-  return svg;
-}
-function showSearch(section) {
-  const search = data.search;
-  section.append(make("h2", {}, "What the search did"), make("pre", {}, search.text));
-  if (search.points.length) section.append(
-    make("h2", {}, "Best time of each kernel so far, against the slowest of its first second"),
-    chart(search.points),
-    make("p", {class: "muted"}, amount(search.points.filter(p => p[2] > 0).length, "measurement") +
-      ", " + amount(search.points.filter(p => p[2] <= 0).length, "candidate") + " rejected"));
-  if (search.gains.length) section.append(make("h2", {}, "What tuning gained"),
-    table(["kernel", "schedule", "#before", "#after", "#uses"], search.gains.map(gain =>
-      [gain.label, gain.schedule, duration(gain.before), duration(gain.after), String(gain.uses)])));
-}
-
 // One run on a line of time.
 
 const hues = new Map();  // one colour for equal steps
@@ -306,7 +252,8 @@ const tabs = [["overview", "Overview", "", showOverview],
   ["egraph", "E-graph", data.classes.length, showEGraph],
   ["kernels", "Kernels", steps.length, showKernels]];
 tabs.push(...explanationTabs(data.explanation));
-if (data.search) tabs.push(["search", "Search", "", showSearch]);
+if (data.search)
+  tabs.push(["search", "Search", data.search.trials.length, s => showSearch(s, data.search)]);
 if (data.run.length) tabs.push(["run", "Run", data.run.length, showRun]);
 startPage(data.title, tabs);
 )js";

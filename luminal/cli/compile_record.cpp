@@ -1,9 +1,10 @@
 #include "luminal/cli/compile_record.h"
 
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "luminal/cli/random_inputs.h"
 #include "luminal/cli/timed_run.h"
@@ -16,6 +17,12 @@
 namespace luminal::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 /// Keeps the text of every piece of code that is compiled.
 void keep_code(const codegen::KernelSource& source, const codegen::CpuTarget& target,
                std::map<support::Hash128, CodeText>& kept) {
@@ -25,19 +32,21 @@ void keep_code(const codegen::KernelSource& source, const codegen::CpuTarget& ta
   kept[hash] = {compiler.ir_text(source), compiler.assembly_text(source)};
 }
 
-std::vector<SearchPoint> points_since(const search::TuningDatabase& database, int64_t begin) {
-  std::vector<SearchPoint> points;
-  for (const search::TunedKernel& kernel : database.kernels())
-    for (const search::TuningRecord& record : database.records(kernel.kernel)) {
-      if (record.measured_at < begin) continue;
-      const auto* timing = std::get_if<search::Timing>(&record.result);
-      // Different kernels may have one label.
-      const std::string name = kernel.label + " " + support::to_hex(kernel.kernel).substr(0, 6);
-      points.push_back({name, static_cast<double>(record.measured_at - begin),
-                        timing == nullptr ? 0.0 : timing->median_us});
-    }
-  return points;
-}
+/// Keeps what a search tries and when. A kernel that two parts of the search meet is told of twice.
+class TrialList {
+ public:
+  void add(const compiler::SearchTrial& trial) {
+    const bool is_new = known_.emplace(trial.identity, trial.shapes, trial.schedule).second;
+    if (!is_new && trial.known) return;
+    trials.push_back({trial, seconds_since(begin_)});
+  }
+
+  std::vector<TimedTrial> trials;
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  std::set<std::tuple<std::string, std::string, std::string>> known_;
+};
 
 void search_and_compile(const compiler::Options& options, const RecordOptions& wanted,
                         CompileRecord& record) {
@@ -48,12 +57,14 @@ void search_and_compile(const compiler::Options& options, const RecordOptions& w
                     "a search needs a database: there is no cache directory, and "
                     "--database FILE names none");
   search::TuningDatabase database(path);
-  const int64_t begin = std::time(nullptr);
+  TrialList tried;
   record.program = compiler::make_searched(
       record.graph->simplified(), options,
-      {.seconds = wanted.search_seconds, .database = &database, .progress = false},
+      {.seconds = wanted.search_seconds,
+       .database = &database,
+       .on_trial = [&](const compiler::SearchTrial& trial) { tried.add(trial); }},
       &record.search.emplace());
-  record.points = points_since(database, begin);
+  record.trials = std::move(tried.trials);
 }
 
 /// What a search has measured of its kernels is told, too.
@@ -83,13 +94,12 @@ CompileRecord record_compile(const graph::Graph& written, const RecordOptions& o
   compile.on_code = [&](const codegen::KernelSource& source, const codegen::CpuTarget& target) {
     keep_code(source, target, record.code);
   };
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   if (options.search_seconds > 0)
     search_and_compile(compile, options, record);
   else
     record.program = compiler::make_compiled(record.graph->simplified(), compile);
-  record.compile_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  record.compile_seconds = seconds_since(begin);
   std::optional<search::MachineLimits> limits;
   if (options.run) {
     RunAndLimits run = timed_run_and_limits(*record.program, record.dims);

@@ -31,11 +31,10 @@ struct CodeText {
   std::string assembly;
 };
 
-/// A measurement that the search made.
-struct SearchPoint {
-  std::string kernel;
-  double seconds = 0;       ///< since the search began, whole ones
-  double microseconds = 0;  ///< 0: rejected
+/// What the search tried, and when.
+struct TimedTrial {
+  compiler::SearchTrial trial;
+  double seconds = 0;  ///< from the beginning of the search to this result
 };
 
 /// See above.
@@ -47,7 +46,7 @@ struct CompileRecord {
   /// By the hash of the object code of a kernel.
   std::map<support::Hash128, CodeText> code;
   std::optional<compiler::SearchReport> search;
-  std::vector<SearchPoint> points;
+  std::vector<TimedTrial> trials;  ///< of the search, in order; what the database had among them
   std::vector<graph::StepReport> run;  ///< in order, median times; empty if not run
   compiler::Explanation explanation;   ///< of the plan
 };

@@ -205,16 +205,9 @@ function showWhy(section, all) {
 function memoryDrawing(all) {
   const memory = all.memory, run = all.steps.filter(step => !step.once);
   const buffers = memory.buffers.filter(b => b.place === "arena" && b.first_step !== undefined && b.bytes > 0);
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 1000 300");
-  svg.id = "arena";
+  const svg = makeSvg("svg", {viewBox: "0 0 1000 300", id: "arena"});
   const add = (tag, attributes, title) => {
-    const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
-    if (title) {
-      e.append(document.createElementNS("http://www.w3.org/2000/svg", "title"));
-      e.firstChild.textContent = title;
-    }
+    const e = makeSvg(tag, attributes, title ? makeSvg("title", {}, title) : null);
     svg.append(e);
     return e;
   };

@@ -90,6 +90,30 @@ dd { margin: 0; overflow-wrap: anywhere; }
 svg { display: block; width: 100%; background: var(--surface); border: 1px solid var(--border);
       border-radius: 10px; }
 svg text { fill: var(--muted); font-size: 11px; }
+.chart { margin: 8px 0; }
+.chart .grid { stroke: var(--border); }
+.chart .edge { stroke: var(--muted); }
+.chart .so-far { fill: none; stroke: var(--accent); stroke-width: 1; opacity: 0.45; }
+.chart .so-far.main { stroke-width: 2.2; opacity: 1; }
+.chart .trial { cursor: pointer; fill-opacity: 0.8; }
+.chart .trial:hover { fill-opacity: 1; stroke: var(--text); }
+.chart .best { fill: var(--good); }
+.chart .slower { fill: var(--check); }
+.chart .rejected { fill: none; stroke: var(--bad); stroke-width: 2; pointer-events: bounding-box; }
+.chart .used { stroke: var(--text); stroke-width: 1.8; }
+.chart .chosen { stroke: var(--accent); stroke-width: 3; }
+.keys { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 6px 0; }
+.keys span { white-space: nowrap; }
+.keys svg { display: inline-block; width: 18px; height: 12px; border: 0; background: none;
+              vertical-align: -1px; margin: 0 5px 0 0; border-radius: 0; }
+.said-by { border-left: 4px solid var(--accent); background: var(--surface); padding: 8px 14px;
+           border-radius: 6px; margin: 12px 0; }
+.outcome { white-space: nowrap; }
+.outcome.best { color: var(--good); }
+.outcome.rejected { color: var(--bad); }
+select { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--border);
+         border-radius: 7px; padding: 4px 8px; max-width: 100%; min-width: 0; }
+#trial { min-height: 120px; }
 .lane { position: relative; height: 44px; background: var(--surface); overflow: hidden;
         border: 1px solid var(--border); border-radius: 9px; }
 .lane button { position: absolute; top: 5px; bottom: 5px; padding: 0 4px; border-radius: 4px;

@@ -18,6 +18,15 @@ function make(tag, attributes, ...children) {
   result.append(...children.filter(child => child !== null && child !== undefined));
   return result;
 }
+function makeSvg(tag, attributes, ...children) {
+  const result = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "onclick") result.onclick = value;
+    else result.setAttribute(name, value);
+  }
+  result.append(...children.filter(child => child !== null && child !== undefined));
+  return result;
+}
 const amount = (n, what) => n.toLocaleString("en") + " " + what + (n === 1 ? "" : "s");
 const duration = us => us >= 1e6 ? (us / 1e6).toFixed(2) + " s" : us >= 1e3 ?
   (us / 1e3).toFixed(2) + " ms" : us.toFixed(us < 10 ? 2 : 1) + " \u00b5s";

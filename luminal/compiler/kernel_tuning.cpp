@@ -64,9 +64,18 @@ size_t KernelTuning::add(search::KernelTask task) {
   entry->task = std::move(task);
   entry->key = key;
   entry->space = search::kernel_space(entry->task);
-  entry->choice = search::choose(database_.records(key), entry->space->starts().front());
+  const std::vector<search::TuningRecord> records = database_.records(key);
+  entry->choice = search::choose(records, entry->space->starts().front());
+  for (const search::TuningRecord& record : records) tell(*entry, record, true);
   entries_.push_back(std::move(entry));
   return place->second;
+}
+
+void KernelTuning::tell(const Entry& entry, const search::TuningRecord& record, bool known) const {
+  if (!options_.on_trial) return;
+  options_.on_trial({entry.task.label, support::to_hex(record.key.kernel), record.key.shapes,
+                     record.schedule, record.schedule == entry.space->starts().front(), known,
+                     record.result});
 }
 
 const std::string& KernelTuning::default_schedule(size_t kernel) const {
@@ -110,6 +119,7 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   how.on_progress = [&](const search::TuneProgress& progress) {
     progress_(entry.task.label, progress);
   };
+  how.on_trial = [&](const search::TuningRecord& record) { tell(entry, record, false); };
   const search::TuneResult result = search::tune(database_, entry.key, *entry.space, bench, how);
   entry.choice = result.choice;
   if (result.finished) entry.finished_trials = trials;

@@ -52,6 +52,7 @@ class KernelTuning {
   };
 
   search::Workbench& bench_of(size_t kernel);
+  void tell(const Entry& entry, const search::TuningRecord& record, bool known) const;
 
   search::TuningDatabase& database_;
   std::string device_;

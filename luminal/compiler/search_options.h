@@ -10,6 +10,7 @@
 
 #include "luminal/compiler/plan.h"
 #include "luminal/search/calibration.h"
+#include "luminal/search/measurement.h"
 #include "luminal/search/strategy.h"
 
 namespace luminal::search {
@@ -29,6 +30,17 @@ struct SearchTools {
       plans = nullptr;
 };
 
+/// One way that a search tried to compute a kernel, or one plan that it timed.
+struct SearchTrial {
+  std::string label;           ///< what the kernel computes; "a whole plan"
+  std::string identity;        ///< what `luminal tuning show` finds it by
+  std::string shapes;          ///< values of its dims; empty: it has none
+  std::string schedule;        ///< the way; of a plan, which one it is
+  bool is_default = false;     ///< what would be used without a search
+  bool known = false;          ///< the database had it before; nothing was measured now
+  search::Measurement result;  ///< its time, or why it does not count
+};
+
 /// See above.
 struct SearchOptions {
   /// How long to measure. 0: measures nothing and goes by what the database holds.
@@ -45,6 +57,9 @@ struct SearchOptions {
   bool interruptible = true;
   /// Draw a progress bar.
   bool progress = true;
+  /// Told of what the database has of each kernel when the kernel is first met, and of every trial
+  /// when its result is known.
+  std::function<void(const SearchTrial&)> on_trial = nullptr;
   SearchTools tools = {};  ///< what stands in for parts of the search
 };
 

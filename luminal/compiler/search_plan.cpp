@@ -285,6 +285,10 @@ class PlanSearch {
         return std::exchange(is_first, false) ? is_stopped() : !may_measure(2.0);
       };
       how.keep_disturbed = false;
+      how.on_trial = [&](const search::TuningRecord& record) {
+        const auto place = std::find(names.begin(), names.end(), record.schedule) - names.begin();
+        tell(record, all[static_cast<size_t>(place)].title(), place == 0);
+      };
       const search::TuneResult result = search::tune(database_, key, space, *bench, how);
       report_.unreliable = report_.unreliable || result.unreliable;
       winner = compared(names, key, result);
@@ -295,6 +299,12 @@ class PlanSearch {
     note_gains(chosen_);
     report_.trials = structures_.trials(all, static_cast<size_t>(place), database_, plan_key());
     return plan_of(winner);
+  }
+
+  void tell(const search::TuningRecord& plan, const std::string& title, bool is_default) const {
+    if (!search_.on_trial) return;
+    search_.on_trial({"a whole plan", support::to_hex(plan.key.kernel), plan.key.shapes, title,
+                      is_default, false, plan.result});
   }
 
   /// The best of plans by their times, which are told.

@@ -24,6 +24,15 @@ std::string Finalist::name() const {
   return fmt::format("{} {}", structure_text, support::to_hex(hasher.finish128()));
 }
 
+bool Finalist::is_tuned() const {
+  return std::any_of(schedules.begin(), schedules.end(),
+                     [](const std::string& each) { return !each.empty(); });
+}
+
+std::string Finalist::title() const {
+  return fmt::format("structure {}, {} schedules", structure + 1, is_tuned() ? "tuned" : "default");
+}
+
 void StructureSet::add(PlanDraft draft) {
   Structure structure{std::move(draft), {}, {}, {}};
   structure.id = structure.draft.structure();
@@ -117,13 +126,10 @@ std::vector<StructureTrial> StructureSet::trials(const std::vector<Finalist>& al
   std::vector<StructureTrial> result;
   std::set<size_t> timed;
   for (size_t k = 0; k < all.size(); ++k) {
-    const bool tuned = std::any_of(all[k].schedules.begin(), all[k].schedules.end(),
-                                   [](const std::string& each) { return !each.empty(); });
     StructureTrial trial;
-    trial.name = fmt::format("structure {}, {} schedules", all[k].structure + 1,
-                             tuned ? "tuned" : "default");
+    trial.name = all[k].title();
     trial.used = k == winner;
-    const double kernels = total(structures_[all[k].structure], !tuned);
+    const double kernels = total(structures_[all[k].structure], !all[k].is_tuned());
     trial.kernels_us = std::isfinite(kernels) ? kernels : 0.0;
     if (const auto known = database.find(plans, all[k].name())) {
       if (const auto* timing = std::get_if<search::Timing>(&*known))

@@ -26,6 +26,10 @@ struct Finalist {
 
   /// Equal for equal plans.
   std::string name() const;
+  /// Whether some kernel runs by another schedule than the default.
+  bool is_tuned() const;
+  /// For people.
+  std::string title() const;
 };
 
 /// See above. The first is the one that the cost model chose.

@@ -81,15 +81,17 @@ class Tuning {
     const double scale = default_failed ? 1.0 : scale_of(tried.results.front());
     for (size_t k = 0; k < next.size(); ++k) {
       if (next[k] == default_ && knows_default()) continue;
-      record(next[k], tried.results[k], scale);
+      keep(next[k], tried.results[k], scale);
     }
   }
 
   /// Results that are told and not kept.
   void show_only(const std::vector<std::string>& ways, std::vector<Measurement>& results) {
     records_.clear();
-    for (size_t k = 0; k < ways.size(); ++k)
+    for (size_t k = 0; k < ways.size(); ++k) {
       records_.push_back({key_, ways[k], std::move(results[k]), now_seconds()});
+      if (options_.on_trial) options_.on_trial(records_.back());
+    }
     result_.measured += ways.size();
   }
 
@@ -105,12 +107,14 @@ class Tuning {
     return before == nullptr || now == nullptr ? 1.0 : before->median_us / now->median_us;
   }
 
-  void record(const std::string& schedule, Measurement result, double scale) {
+  void keep(const std::string& schedule, Measurement result, double scale) {
     if (auto* timing = std::get_if<Timing>(&result)) {
       timing->median_us *= scale;
       timing->spread_us *= scale;
     }
-    database_.record({key_, schedule, std::move(result), now_seconds()});
+    const TuningRecord record{key_, schedule, std::move(result), now_seconds()};
+    database_.record(record);
+    if (options_.on_trial) options_.on_trial(record);
     ++result_.measured;
   }
 

@@ -50,6 +50,8 @@ struct TuneOptions {
   /// Asked before every batch: whether to end with what there is.
   std::function<bool()> stop = nullptr;
   std::function<void(const TuneProgress&)> on_progress = nullptr;
+  /// Told of every way that was tried now, as soon as its result is known.
+  std::function<void(const TuningRecord&)> on_trial = nullptr;
 };
 
 /// The way that is best by what is known.

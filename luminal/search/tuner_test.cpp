@@ -82,6 +82,31 @@ TEST(Tuner, TheRejectedAreRememberedAndNeverTriedAgain) {
   EXPECT_EQ(again.choice.schedule, "0,0");
 }
 
+TEST(Tuner, EveryTrialIsToldOnceWithItsResult) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench bench([](const std::string& schedule) -> Measurement {
+    if (schedule == "1,0") return Rejected{Rejected::Why::kTimeout, "10 s"};
+    return Timing{schedule == "0,0" ? 10.0 : 20.0, 0.1, 10};
+  });
+  std::vector<TuningRecord> told;
+  const auto listen = [&](const TuningRecord& record) { told.push_back(record); };
+  tune(database, kKey, GridSpace(2), bench, {.on_trial = listen});
+  ASSERT_EQ(told.size(), 4U);
+  for (const TuningRecord& record : told)
+    EXPECT_EQ(database.find(kKey, record.schedule), record.result) << record.schedule;
+  EXPECT_EQ(told.front().schedule, "0,0");
+
+  told.clear();
+  tune(database, kKey, GridSpace(2), bench, {.on_trial = listen});
+  EXPECT_TRUE(told.empty());  // everything was known
+
+  TuningDatabase other = TuningDatabase::in_memory();
+  bench.disturbed = bench.batches + 2;  // told, although not kept
+  tune(other, kKey, GridSpace(2), bench, {.keep_disturbed = false, .on_trial = listen});
+  EXPECT_FALSE(told.empty());
+  EXPECT_TRUE(other.records(kKey).empty());
+}
+
 TEST(Tuner, AnInterruptedSearchGoesOnAsIfItHadNotBeen) {
   const GridSpace space(10);
   TuningDatabase whole = TuningDatabase::in_memory();

@@ -10,6 +10,7 @@ chromium-driver. Without them it exits 77, which ctest counts as skipped.
 import base64
 import json
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -23,6 +24,41 @@ import urllib.request
 SKIPPED = 77
 NASTY = "</script><script>window.bad=1</script><img src=x onerror='window.bad=2'>"
 NASTY_GRAPH = f'%0: f32[4] = input "{NASTY}"\n%1: f32[4] = exp %0 name="<b>bold</b>"\noutput "y" = %1\n'
+
+
+DATA = re.compile(r'(id="compile-data">)(.*?)(</script>)', re.S)
+
+
+def changed_json(text: str, change) -> str:
+    data = json.loads(text)
+    change(data)
+    return json.dumps(data).replace("<", "\\u003c")
+
+
+def with_all_outcomes(data: dict) -> None:
+    """Two kernels with trials of every kind, whatever the machine was able to try."""
+    data["search"] |= {"recalled": False, "finished": False, "interrupted": False, "unreliable": True}
+    data["search"]["kernels"] = [
+        {"label": "matmul + gelu", "identity": "aa" * 16, "shapes": "S0=128"},
+        {"label": "softmax", "identity": "bb" * 16, "shapes": ""},
+    ]
+    data["search"]["trials"] = [
+        [0, None, 40.0, 0.2, "old way", "", "", False],
+        [0, 0.13, 50.0, 0.5, "default way", "", "", True],
+        [0, 0.25, 30.0, 0.5, "tiles 6x16", "", "", False],
+        [0, 0.25, 35.0, 0.5, "tiles 4x16", "", "", False],
+        [0, 0.26, 0, 0, "tiles 9x99", "wrong result", NASTY, False],
+        [1, 0.71, 9.0, 0.1, "rows", "", "", True],
+        [1, 0.72, 0, 0, "columns", "timeout", "it did not end within 100 ms", False],
+        [1, 0.73, 8.0, 0.1, "halves", "", "", False],
+    ]
+
+
+def as_recalled(data: dict) -> None:
+    with_all_outcomes(data)
+    data["search"] |= {"recalled": True, "finished": True, "unreliable": False}
+    for trial in data["search"]["trials"]:
+        trial[1] = None
 
 
 class Browser:
@@ -118,6 +154,9 @@ class Page(unittest.TestCase):
         cls.pages["nasty"] = cls.page(str(nasty), "nasty")
         for name, graph in (("gpt-block", "gpt-block"), ("llama-32", "llama-32"), ("nasty", str(nasty))):
             cls.pages["explain-" + name] = cls.explained(graph, "explain-" + name)
+        cls.pages["search"] = cls.page("gpt-block", "search", "--search", "4", "--database", str(pathlib.Path(cls.folder.name) / "tuning.db"))
+        cls.pages["all-outcomes"] = cls.changed("search", "all-outcomes", with_all_outcomes)
+        cls.pages["recalled"] = cls.changed("search", "recalled", as_recalled)
         cls.browser = Browser()
 
     @classmethod
@@ -126,9 +165,16 @@ class Page(unittest.TestCase):
         cls.folder.cleanup()
 
     @classmethod
-    def page(cls, graph: str, name: str) -> pathlib.Path:
+    def page(cls, graph: str, name: str, *options: str) -> pathlib.Path:
         file = pathlib.Path(cls.folder.name) / (name + ".html")
-        subprocess.run([cls.luminal, "viz", graph, "-o", str(file)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([cls.luminal, "viz", graph, "-o", str(file), *options], check=True, stdout=subprocess.DEVNULL)
+        return file
+
+    @classmethod
+    def changed(cls, of: str, name: str, change) -> pathlib.Path:
+        """A page whose data is that of another one, changed."""
+        file = pathlib.Path(cls.folder.name) / (name + ".html")
+        file.write_text(DATA.sub(lambda found: found[1] + changed_json(found[2], change) + found[3], cls.pages[of].read_text(), count=1))
         return file
 
     @classmethod
@@ -202,6 +248,66 @@ class Page(unittest.TestCase):
         host = "[...document.querySelectorAll('.step')].find(s => s.style.cssText.includes('host'))"
         self.assertTrue(self.browser.script(f"const b = {host}; if (b) b.click(); return !!b"))
         self.assertIn("runs on the host", self.browser.script("return document.querySelector('#step').textContent"))
+
+    def test_a_search_is_drawn_with_what_it_tried(self) -> None:
+        self.browser.open(self.pages["search"])
+        self.browser.click("#tab-search")
+        self.assertEqual(self.shown(), "part-search")
+        self.browser.wait("document.querySelector('#search-chart')")
+        trials = self.browser.script("return data.search.trials.length")
+        self.assertGreater(trials, 3)
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#search-chart .trial').length"), trials)
+        self.assertGreater(self.browser.script("return document.querySelectorAll('#search-chart .so-far').length"), 0)
+        inside = """
+            const box = document.querySelector('#search-chart').getBoundingClientRect();
+            return [...document.querySelectorAll('#search-chart text, #search-chart .trial')].filter(e => {
+              const b = e.getBoundingClientRect();
+              return b.left < box.left || b.right > box.right + 1 || b.top < box.top || b.bottom > box.bottom;
+            }).map(e => e.textContent);"""
+        self.assertEqual(self.browser.script(inside), [])
+        self.take("search")
+        self.browser.script("const s = document.querySelector('#search-kernel'); s.value = '0'; s.onchange()")
+        shown = self.browser.script("return document.querySelectorAll('#search-chart .trial').length")
+        self.assertEqual(shown, self.browser.script("return data.search.trials.filter(t => t[0] === 0).length"))
+        self.assertEqual(self.browser.script(inside), [])
+        self.take("search-one-kernel")
+
+    def test_trials_say_what_became_of_them(self) -> None:
+        self.browser.open(self.pages["all-outcomes"], "search")
+        self.browser.wait("document.querySelector('#search-chart')")
+        count = lambda kind: self.browser.script(f"return document.querySelectorAll('#search-chart .trial.{kind}').length")
+        self.assertEqual([count(kind) for kind in ("best", "slower", "rejected")], [4, 2, 2])
+        legend = self.browser.script("return document.querySelector('#search-legend').textContent")
+        for words in ("became the best", "slower", "rejected", "used in the plan", "best so far"):
+            self.assertIn(words, legend)
+        chart = self.browser.script("return [...document.querySelectorAll('#search-chart text')].map(t => t.textContent)")
+        self.assertIn("time since the search began", chart)
+        self.assertIn("0.2 s", chart)  # less than a second is told apart
+        self.assertIn("known before", chart)
+        self.assertIn("time against the default schedule (logarithmic)", chart)
+        self.browser.click("#search-chart .trial.rejected")
+        said = self.browser.script("return document.querySelector('#trial').textContent")
+        self.assertIn("wrong result", said)
+        self.assertIn(NASTY, said)
+        self.browser.click("#trials-table tbody tr:nth-child(3)")
+        self.assertIn("tiles 6x16", self.browser.script("return document.querySelector('#trial').textContent"))
+        self.assertIn("0.60", self.browser.script("return document.querySelector('#trial').textContent"))
+        self.assertEqual(self.browser.script("return document.querySelector('#search-chart .chosen').dataset.trial"), "2")
+        rows = self.browser.script("return [...document.querySelectorAll('#rejected-table tbody tr')].map(r => r.textContent)")
+        self.assertEqual(len(rows), 2)
+        self.assertIn("it did not end within 100 ms", rows[1])
+        self.assertIn("disturbed the times", self.browser.script("return document.querySelector('#part-search').textContent"))
+        self.assertIsNone(self.browser.script("return window.bad === undefined ? null : window.bad"))
+        self.take("all-outcomes")
+
+    def test_a_recalled_search_says_so(self) -> None:
+        self.browser.open(self.pages["recalled"], "search")
+        self.browser.wait("document.querySelector('#search-chart')")
+        text = self.browser.script("return document.querySelector('#part-search').textContent")
+        self.assertIn("Recalled from the database", text)
+        self.assertNotIn("time since the search began", text)
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#search-chart .trial').length"), 8)
+        self.take("recalled")
 
     def test_every_part_of_an_explanation_opens(self) -> None:
         for name in ("explain-gpt-block", "explain-llama-32"):

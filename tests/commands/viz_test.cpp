@@ -1,4 +1,5 @@
 // `luminal viz` up to the page; tests/commands/page_test.py clicks through it in a browser.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -70,15 +71,23 @@ TEST_F(Viz, ASearchIsShownWithWhatItMeasured) {
   json data;
   for (int tries = 0; tries < 20; ++tries) {
     data = page({"softmax", "--search", "1", "--database", folder_.file("tuning.db")});
-    if (!data["search"]["points"].empty()) break;
+    if (data["search"]["trials"].size() > 1) break;
   }
-  ASSERT_FALSE(data["search"]["points"].empty());
+  ASSERT_GT(data["search"]["trials"].size(), 1U);
   EXPECT_TRUE(has(data["search"]["text"], "\n"));
-  for (const json& point : data["search"]["points"]) {
-    EXPECT_NE(point[0], "");
-    EXPECT_GE(point[1], 0);
-    EXPECT_GE(point[2], 0);
+  double last = 0;
+  bool has_part_of_a_second = false;
+  for (const json& trial : data["search"]["trials"]) {
+    ASSERT_LT(trial[0], data["search"]["kernels"].size());
+    EXPECT_NE(data["search"]["kernels"][trial[0].get<size_t>()]["label"], "");
+    EXPECT_EQ(trial[2] == 0, trial[5] != "") << trial;  // a time or a reason
+    if (trial[1].is_null()) continue;
+    const double seconds = trial[1];
+    EXPECT_GE(seconds, last);
+    has_part_of_a_second = has_part_of_a_second || seconds != std::floor(seconds);
+    last = seconds;
   }
+  EXPECT_TRUE(has_part_of_a_second || last == 0);
   for (const json& step : data["steps"]) {
     if (step["kind"] != "launch") continue;
     EXPECT_GE(step["code"], 0) << step;

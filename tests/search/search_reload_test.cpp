@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/compiler/remembered_plan.h"
@@ -64,6 +67,41 @@ TEST(SearchReload, AFinishedSearchIsNotRepeated) {
     EXPECT_FALSE(again.report.trials.empty());
     EXPECT_EQ(again.report.trials, first.report.trials);
   }
+}
+
+TEST(SearchReload, TrialsAreToldAsNewOnceAndAsKnownLater) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  times.kernel_time = [](const search::KernelTask& task,
+                         const std::string& schedule) -> search::Measurement {
+    if (support::hash128(schedule).lo % 3 == 0 && !schedule.empty())
+      return search::Rejected{search::Rejected::Why::kWrongResult, "made up"};
+    return search::Timing{made_up(task.text + schedule), 0.01, 10};
+  };
+  std::vector<SearchTrial> told;
+  times.options.on_trial = [&](const SearchTrial& trial) { told.push_back(trial); };
+  search_plan(graph, kPlain, times.options);
+  size_t plans = 0;
+  size_t rejected = 0;
+  std::set<std::tuple<std::string, std::string>> ways;
+  std::map<std::string, int> defaults;
+  for (const SearchTrial& trial : told) {
+    if (trial.known) continue;
+    EXPECT_TRUE(ways.emplace(trial.identity, trial.schedule).second) << trial.schedule;
+    plans += trial.label == "a whole plan" ? 1 : 0;
+    rejected += std::holds_alternative<search::Rejected>(trial.result) ? 1 : 0;
+    defaults[trial.identity] += trial.is_default ? 1 : 0;
+  }
+  EXPECT_GT(plans, 0U);
+  EXPECT_GT(rejected, 0U);
+  EXPECT_GT(defaults.size(), 2U);
+  for (const auto& [identity, count] : defaults) EXPECT_EQ(count, 1) << identity;
+
+  searched_out(graph, times);
+  told.clear();
+  ASSERT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+  ASSERT_FALSE(told.empty());
+  for (const SearchTrial& trial : told) EXPECT_TRUE(trial.known) << trial.label;
 }
 
 TEST(SearchReload, ThePlanIsThatOfTheSearch) {

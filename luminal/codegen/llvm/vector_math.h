@@ -34,7 +34,7 @@ class VectorMath {
   /// e^x: 1 ulp.
   llvm::Value* exp(llvm::Value* x);
   /// e^x for x that is near 0 or whose power does not matter: the error grows with |x|, to 62 ulp
-  /// at 80.
+  /// at 80. Of 0 it is 1 at every accuracy.
   llvm::Value* exp_of_difference(llvm::Value* x);
   /// a + b of rounded operands: no product that they are goes into one instruction with it.
   llvm::Value* rounded_sum(llvm::Value* a, llvm::Value* b);
@@ -84,6 +84,7 @@ class VectorMath {
   llvm::Value* scale_by_power(llvm::Value* x, llvm::Value* exponent);
   llvm::Value* clamp(llvm::Value* x, double low, double high);
   llvm::Value* nearest(llvm::Value* x, llvm::Value** as_integer);
+  llvm::Value* exp2_by(llvm::Value* x, std::span<const double> coefficients);
   llvm::Value* exp2_of(llvm::Value* x);
   llvm::Value* reciprocal(llvm::Value* x);
   llvm::Value* logarithm(llvm::Value* x, bool base_two);

@@ -214,6 +214,24 @@ TEST(VectorMath, LowAccuracyIsGoodForBf16) {
     }
 }
 
+TEST(VectorMath, TheExponentialOfADifferenceOfZeroIsOneAtEveryAccuracy) {
+  // Otherwise the log of a sum whose terms are 1 and nothing is not 0.
+  std::vector<float> zeros(32, 0.0F), results(32);
+  for (const CpuTarget& target : targets_that_run_here())
+    for (const int lanes : {1, 8, 16, 32})
+      for (const MathAccuracy accuracy : {MathAccuracy::kFull, MathAccuracy::kBf16}) {
+        const TestKernel kernel(target, [&](VectorBuilder& builder, const EntryArguments& entry) {
+          llvm::Type* type = VectorBuilder::vector(builder.f32(), lanes);
+          llvm::Value* x = builder.load(type, builder.buffer(entry, 0));
+          builder.store(VectorMath(builder, accuracy).exp_of_difference(x),
+                        builder.buffer(entry, 1));
+        });
+        kernel({zeros.data(), results.data()}, {}, 0, 1);
+        for (int k = 0; k < lanes; ++k)
+          ASSERT_EQ(results[static_cast<size_t>(k)], 1.0F) << target.name << ", " << lanes;
+      }
+}
+
 /// 1 + f(x) of the values, on as many lanes as the widest vectors have, and on twice as many.
 std::vector<float> gates(const std::vector<float>& values, bool tanh, int lanes,
                          MathAccuracy accuracy = MathAccuracy::kFull) {

@@ -5,18 +5,14 @@
 #include <numeric>
 #include <set>
 
+#include "luminal/kernel/reads.h"
+
 namespace luminal::compiler {
 namespace {
 
 using kernel::BodyId;
 using kernel::BodyKind;
 using kernel::BodyNode;
-
-std::vector<BodyId> bodies(const kernel::Arena& arena, const kernel::Kernel& kernel) {
-  std::vector<BodyId> roots;
-  for (const kernel::Root& root : kernel.roots) roots.push_back(root.value);
-  return arena.reachable(roots);
-}
 
 /// Calls visit(buffer, is_written) for every buffer of a step.
 template <typename Visit>
@@ -43,14 +39,8 @@ void for_each_buffer(const PlanStep& step, const std::vector<PlanKernel>& kernel
 
 }  // namespace
 
-Expr bytes_of(const graph::TensorType& type) {
-  const Expr elements = graph::element_count(type.shape);
-  const int bits = graph::bits(type.dtype);
-  return bits < 8 ? ceil_div(elements * bits, 8) : elements * (bits / 8);
-}
-
 bool reads(const kernel::Arena& arena, const kernel::Kernel& kernel, NodeId tensor) {
-  for (const BodyId id : bodies(arena, kernel))
+  for (const BodyId id : kernel::bodies_of(arena, kernel))
     if (arena[id].kind == BodyKind::kLoad && arena[id].tensor == tensor) return true;
   return false;
 }
@@ -63,7 +53,7 @@ bool may_overwrite(const kernel::Arena& arena, const kernel::Kernel& kernel, Nod
   if (old_type.shape != new_type.shape || graph::bits(old_type.dtype) < 8 ||
       graph::bits(old_type.dtype) != graph::bits(new_type.dtype))
     return false;
-  for (const BodyId id : bodies(arena, kernel)) {
+  for (const BodyId id : kernel::bodies_of(arena, kernel)) {
     const BodyNode& node = arena[id];
     if (node.kind == BodyKind::kReduce) return false;
     if (node.kind == BodyKind::kLoad && node.tensor == tensor && node.exprs != root.store)

@@ -10,9 +10,6 @@
 
 namespace luminal::compiler {
 
-/// Bytes of a tensor.
-Expr bytes_of(const graph::TensorType& type);
-
 /// True if the kernel loads from the tensor.
 bool reads(const kernel::Arena& arena, const kernel::Kernel& kernel, NodeId tensor);
 

@@ -17,6 +17,7 @@
 #include "luminal/compiler/planned_program.h"
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
+#include "luminal/graph/query.h"
 #include "luminal/support/trace.h"
 
 namespace luminal::compiler {
@@ -211,7 +212,7 @@ class PlanBuilder {
     PlanBuffer buffer;
     buffer.name = name_of(id);
     buffer.type = node.type;
-    buffer.bytes = bytes_of(node.type);
+    buffer.bytes = graph::bytes_of(node.type);
     if (node.op == graph::Op::kInput) {
       buffer.place = Place::kInput;
       buffer.name = node.attribute<graph::InputAttribute>().name;

@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "luminal/compiler/buckets.h"
-#include "luminal/compiler/buffer_plan.h"
 #include "luminal/compiler/search_plan.h"
+#include "luminal/graph/query.h"
 #include "luminal/plan/step_check.h"
 #include "luminal/support/env.h"
 
@@ -30,13 +30,22 @@ void check_sizes(const graph::Graph& graph) {
   for (const graph::NodeId id : graph.ids()) {
     const graph::TensorType& type = graph.node(id).type;
     try {
-      bytes_of(type);
+      graph::bytes_of(type);
     } catch (const UserError&) {
       throw UserError("compile",
                       "%{} is {}, whose bytes do not fit into 64 bits; give smaller dims", id.value,
                       graph::to_string(type));
     }
   }
+}
+
+/// Who searches must run what is found.
+void check_searchable(const Options& options) {
+  if (!options.target || codegen::runs_here(*options.target)) return;
+  throw UserError("compile",
+                  "a search runs what it compares, and this processor cannot run code for {}; "
+                  "compile in fast mode, or search there",
+                  options.target->name);
 }
 
 void add(SearchReport& all, SearchReport&& one) {
@@ -70,6 +79,7 @@ std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
                                                      const SearchOptions& search,
                                                      SearchReport* report) {
   check_sizes(graph);
+  check_searchable(options);
   SearchOptions part = search;
   part.seconds /= static_cast<double>(bucket_count(options));
   SearchReport all;

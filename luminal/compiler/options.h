@@ -26,7 +26,8 @@ struct KernelRequest {
 
 /// See above.
 struct Options {
-  /// The processor that code is made for. Nothing: the one we run on.
+  /// The processor that code is made for. Nothing: the one we run on. A program for one that has
+  /// more than this one is there to be saved (`Executable::save`): to run it is an error.
   std::optional<codegen::CpuTarget> target = {};
   /// What the cost model reckons with. Nothing: a CPU with as many cores as there are threads.
   std::optional<kernel::Machine> machine = {};

@@ -45,12 +45,6 @@ std::vector<bool> mark(const Graph& graph, std::span<const NodeId> nodes) {
   return marked;
 }
 
-Expr bytes_of(DType dtype, const Shape& shape) {
-  const Expr count = element_count(shape);
-  return bits(dtype) % 8 == 0 ? count * Expr(bits(dtype) / 8)
-                              : symbolic::ceil_div(count * Expr(bits(dtype)), Expr(8));
-}
-
 bool is_arithmetic(Op op) {
   if (!is_elementwise(op)) return false;
   const DTypeRule rule = info(op).dtype_rule;
@@ -101,12 +95,18 @@ std::vector<NodeId> downstream(const Graph& graph, std::span<const NodeId> nodes
   return marked_ids(marked);
 }
 
+Expr bytes_of(const TensorType& type) {
+  const Expr count = element_count(type.shape);
+  const int size = bits(type.dtype);
+  return size % 8 == 0 ? count * Expr(size / 8) : symbolic::ceil_div(count * Expr(size), Expr(8));
+}
+
 GraphStatistics statistics(const Graph& graph) {
   GraphStatistics result;
   result.nodes = graph.size();
   for (const Node& node : graph.nodes()) {
     ++result.ops[node.op];
-    const Expr bytes = bytes_of(node.dtype(), node.shape());
+    const Expr bytes = bytes_of(node.type);
     if (node.op == Op::kInput)
       result.input_bytes += bytes;
     else if (node.op == Op::kConstant)
@@ -118,7 +118,7 @@ GraphStatistics statistics(const Graph& graph) {
   }
   for (const Output& output : graph.outputs())
     result.output_bytes +=
-        bytes_of(graph.node(output.edge.node).dtype(), output.edge.view.domain());
+        bytes_of({graph.node(output.edge.node).dtype(), output.edge.view.domain()});
   return result;
 }
 

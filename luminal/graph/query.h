@@ -53,6 +53,9 @@ struct CutGraph {
 /// with the part that has their node.
 CutGraph cut(const Graph& graph, std::span<const NodeId> nodes);
 
+/// Bytes of a tensor; elements of 4 bits are packed, the last byte filled up.
+Expr bytes_of(const TensorType& type);
+
 /// How much there is. Amounts are expressions in the named dims.
 struct GraphStatistics {
   size_t nodes = 0;  ///< of the graph

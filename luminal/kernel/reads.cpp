@@ -42,6 +42,19 @@ double elements_read(const Arena& arena, const std::vector<BodyId>& loads,
 
 }  // namespace
 
+std::vector<BodyId> bodies_of(const Arena& arena, const Kernel& kernel) {
+  std::vector<BodyId> roots;
+  for (const Root& root : kernel.roots) roots.push_back(root.value);
+  return arena.reachable(roots);
+}
+
+double bytes_of(const Arena& arena, NodeId tensor,
+                const std::function<double(const Expr&)>& extent) {
+  double bytes = graph::bits(arena.tensor(tensor).dtype) / 8.0;
+  for (const Expr& dim : arena.tensor(tensor).shape) bytes *= extent(dim);
+  return bytes;
+}
+
 double bytes_read(const Arena& arena, std::span<const BodyId> values,
                   const std::function<double(const Expr&)>& extent) {
   std::map<NodeId, std::vector<BodyId>> loads;
@@ -49,10 +62,9 @@ double bytes_read(const Arena& arena, std::span<const BodyId> values,
     if (arena[id].kind == BodyKind::kLoad) loads[arena[id].tensor].push_back(id);
   double bytes = 0.0;
   for (const auto& [tensor, ids] : loads) {
-    double size = 1.0;
-    for (const Expr& dim : arena.tensor(tensor).shape) size *= extent(dim);
-    bytes += std::min(elements_read(arena, ids, extent), size) *
-             graph::bits(arena.tensor(tensor).dtype) / 8.0;
+    const double read =
+        elements_read(arena, ids, extent) * graph::bits(arena.tensor(tensor).dtype) / 8.0;
+    bytes += std::min(read, bytes_of(arena, tensor, extent));
   }
   return bytes;
 }

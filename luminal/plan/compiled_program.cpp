@@ -109,7 +109,12 @@ class Compiled : public CompiledProgram, private RunMemory {
     std::vector<Array> sources;
   };
 
+  /// Code for another processor is not loaded: such a plan can be looked at and saved.
   void load_kernels() {
+    uint64_t needed = 0;
+    for (const PlanKernel& kernel : plan_.kernels) needed |= kernel.artifact.needed.bits();
+    missing_ = runtime::CpuFeatures::from_bits(needed).without(runtime::host_cpu().features);
+    if (!missing_.empty()) return;
     for (const PlanKernel& kernel : plan_.kernels) {
       modules_.push_back(std::make_unique<runtime::CpuModule>(kernel.artifact));
       entries_.push_back(modules_.back()->entry(kernel.entry));
@@ -146,7 +151,16 @@ class Compiled : public CompiledProgram, private RunMemory {
     return same;
   }
 
+  void check_processor() const {
+    if (missing_.empty()) return;
+    throw UserError("run",
+                    "the program was compiled for a processor with {}, which this one ({}) lacks; "
+                    "save its plan and run that there, or compile for this one",
+                    missing_.to_string(), runtime::host_cpu().model);
+  }
+
   void bind(const RunRequest& request) {
+    check_processor();
     if (same_as_before(request)) return;
     bound_ = false;
     dims_ = graph::bind_run(plan_.graph, request, needed_inputs_, plan_.dims);
@@ -314,6 +328,7 @@ class Compiled : public CompiledProgram, private RunMemory {
   RunChecks checks_;
   runtime::ThreadTeam& team_;
   int threads_ = 1;
+  runtime::CpuFeatures missing_;  // that the code needs; then none of it is loaded
   std::vector<std::unique_ptr<runtime::CpuModule>> modules_;
   std::vector<runtime::CpuEntry> entries_;
   std::vector<Input> inputs_;

@@ -42,7 +42,8 @@ class CompiledProgram : public graph::Program {
   virtual int64_t working_bytes() const = 0;
 };
 
-/// Loads a plan. UserError if this processor cannot run it.
+/// Loads a plan. One with code for a processor that has more than this one can be looked at and
+/// saved; its runs are UserErrors.
 std::unique_ptr<CompiledProgram> load_plan(Plan plan, int threads = 0);
 
 }  // namespace luminal::plan

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "luminal/graph/dim_binding.h"
+#include "luminal/kernel/reads.h"
 
 namespace luminal::search {
 namespace {
@@ -18,12 +19,6 @@ using kernel::BodyKind;
 using kernel::BodyNode;
 using kernel::NodeId;
 
-std::vector<BodyId> bodies_of(const Arena& arena, const kernel::Kernel& kernel) {
-  std::vector<BodyId> roots;
-  for (const kernel::Root& root : kernel.roots) roots.push_back(root.value);
-  return arena.reachable(roots);
-}
-
 /// Tensors whose values say where something is read, and how far such positions may go: to the
 /// shortest extent of what is read so.
 struct Positions {
@@ -34,7 +29,7 @@ struct Positions {
 Positions positions_of(const Arena& arena, const kernel::Kernel& kernel,
                        const graph::DimValues& dims) {
   Positions result;
-  for (const BodyId id : bodies_of(arena, kernel)) {
+  for (const BodyId id : kernel::bodies_of(arena, kernel)) {
     const BodyNode& node = arena[id];
     if (node.index_values.empty()) continue;
     for (const BodyId inner : arena.reachable(node.index_values))
@@ -102,7 +97,7 @@ class Filler {
 
 std::vector<NodeId> tensors_read(const Arena& arena, const kernel::Kernel& kernel) {
   std::set<NodeId> found;
-  for (const BodyId id : bodies_of(arena, kernel))
+  for (const BodyId id : kernel::bodies_of(arena, kernel))
     if (arena[id].kind == BodyKind::kLoad) found.insert(arena[id].tensor);
   return {found.begin(), found.end()};
 }

@@ -6,6 +6,7 @@
 
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/epsilon.h"
+#include "luminal/kernel/reads.h"
 #include "luminal/support/hash.h"
 #include "luminal/symbolic/evaluate.h"
 
@@ -82,16 +83,14 @@ PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kerne
 
 void PointOracle::find_last_places() {
   last_places_.resize(arena_.size(), 0.0);
-  std::vector<kernel::BodyId> roots;
-  for (const kernel::Root& root : kernel_.roots) roots.push_back(root.value);
-  const std::vector<kernel::BodyId> bodies = arena_.reachable(roots);
+  const std::vector<kernel::BodyId> bodies = kernel::bodies_of(arena_, kernel_);
   for (const kernel::BodyId id : bodies) last_places_[id.value] = last_place(arena_[id]);
   // What goes into a sum as a product is not rounded before it, results are rounded by others.
   const auto compute_wide = [&](kernel::BodyId id) {
     double& place = last_places_[id.value];
     place = std::min(place, kFunction * computed_in(arena_[id].dtype));
   };
-  for (const kernel::BodyId id : roots) compute_wide(id);
+  for (const kernel::Root& root : kernel_.roots) compute_wide(root.value);
   for (const kernel::BodyId id : bodies) {
     const kernel::BodyNode& node = arena_[id];
     if (node.kind != kernel::BodyKind::kReduce || node.op != graph::Op::kSum) continue;
@@ -154,12 +153,10 @@ std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
 double work_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,
                       const graph::DimValues& dims) {
   const symbolic::Values values(dims.begin(), dims.end());
-  std::vector<kernel::BodyId> roots;
-  for (const kernel::Root& root : kernel.roots) roots.push_back(root.value);
   // Loops nest: the deepest chain of reductions multiplies.
   std::map<kernel::BodyId, double> inside;
   double total = 1;
-  for (const kernel::BodyId id : arena.reachable(roots)) {
+  for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
     const kernel::BodyNode& node = arena[id];
     double work = 1;
     for (const kernel::BodyId child : node.children) work += inside[child];

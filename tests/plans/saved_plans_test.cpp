@@ -196,6 +196,36 @@ TEST(SavedPlans, AFeatureThatTheProcessorLacksIsNamed) {
   EXPECT_NO_THROW(plan::load_plan_file(folder.file("plan"), without));
 }
 
+TEST(SavedPlans, ForAProcessorThatIsNotHereAreSavedAndNotRun) {
+  const codegen::CpuTarget target = codegen::cpu_target("sapphirerapids");
+  if (codegen::runs_here(target)) GTEST_SKIP() << "every known processor's code runs here";
+  const Folder folder;
+  const Sample sample;
+  Executable exe = compile(sample.g, sample.outputs(), {.compiler = {.target = target}});
+  const std::string missing = target.features.without(runtime::host_cpu().features).to_string();
+  EXPECT_EQ(
+      error_of([&] { run(exe, 4); }),
+      fmt::format("run: the program was compiled for a processor with {}, which this one ({}) "
+                  "lacks; save its plan and run that there, or compile for this one",
+                  missing, runtime::host_cpu().model));
+  exe.save(folder.file("plan"));
+  const plan::Plan plan = plan::load_plan_file(folder.file("plan"), target.features);
+  EXPECT_GT(plan.kernels.size(), 2u);
+  for (const plan::PlanKernel& kernel : plan.kernels)
+    EXPECT_EQ(kernel.artifact.needed, target.features);
+  EXPECT_EQ(error_of([&] { load(folder.file("plan")); }),
+            fmt::format("load: \"{}\" needs {}, which this processor ({}) lacks; compile and save "
+                        "the plan here, or for a target without it",
+                        folder.file("plan"), missing, runtime::host_cpu().model));
+  EXPECT_EQ(error_of([&] {
+              compile(
+                  sample.g, sample.outputs(),
+                  {.mode = Mode::kSearch, .budget_seconds = 0.1, .compiler = {.target = target}});
+            }),
+            "compile: a search runs what it compares, and this processor cannot run code for "
+            "sapphirerapids; compile in fast mode, or search there");
+}
+
 TEST(SavedPlans, PathsThatCannotBeWrittenAreNamed) {
   const Folder folder;
   const Sample sample;

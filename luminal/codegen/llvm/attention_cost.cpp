@@ -20,13 +20,6 @@ constexpr double kStepsOfScore = 6;
 /// Queries that meet a block of keys together.
 constexpr double kQueryBlock = 64;
 
-double bytes_of(const Arena& arena, kernel::NodeId tensor, const kernel::EstimateOptions& options) {
-  double bytes = graph::bits(arena.tensor(tensor).dtype) / 8.0;
-  for (const Expr& extent : arena.tensor(tensor).shape)
-    bytes *= kernel::typical_value(extent, options);
-  return bytes;
-}
-
 /// Additions and the like of computing one element of a body.
 double steps_of(const Arena& arena, kernel::BodyId value) {
   double steps = 0;
@@ -51,10 +44,11 @@ KernelWork work_of(const Arena& arena, const kernel::Kernel& kernel, const Atten
        {std::pair(&plan.keys, plan.inner), std::pair(&plan.values, plan.depth)})
     if (operand->pieces.empty()) steps += pairs * extent(other) * steps_of(arena, operand->value);
   const double compute = products / machine.matrix_flops + steps / machine.vector_flops;
-  double bytes = bytes_of(arena, kernel.roots[0].tensor, options);
-  bytes += kernel::bytes_read(arena, std::span(&kernel.roots[0].value, 1), [&](const Expr& size) {
+  const auto count = [&](const Expr& size) {
     return size.is_axis() ? extent(size) : kernel::typical_value(size, options);
-  });
+  };
+  const double bytes = kernel::bytes_of(arena, kernel.roots[0].tensor, count) +
+                       kernel::bytes_read(arena, std::span(&kernel.roots[0].value, 1), count);
   const double memory = bytes / machine.memory_bytes;
   const double seconds = std::max(compute, memory) + 0.2 * std::min(compute, memory);
   return {machine.launch_us + 1e6 * seconds, bytes, products + steps};

@@ -153,8 +153,8 @@ class Matcher {
   Arena& arena_;
 };
 
-/// Scales are kept as narrow as they are.
-BodyId without_widening(const Arena& arena, BodyId id) {
+/// A scale or offset as narrow as it lies in memory.
+BodyId as_stored(const Arena& arena, BodyId id) {
   while (arena[id].kind == BodyKind::kOp && arena[id].op == Op::kCast) {
     const BodyId inner = arena[id].children[0];
     const bool widens = graph::is_float(arena[inner].dtype) &&
@@ -196,8 +196,8 @@ std::optional<FourBitWeights> four_bit_weights(Arena& arena, BodyId value,
                                                std::span<const Expr> k) {
   std::optional<FourBitWeights> found = Matcher(arena).match(value);
   if (!found || std::abs(found->zero) > kLargest) return std::nullopt;
-  if (found->scale) found->scale = without_widening(arena, *found->scale);
-  if (found->offset) found->offset = without_widening(arena, *found->offset);
+  if (found->scale) found->scale = as_stored(arena, *found->scale);
+  if (found->offset) found->offset = as_stored(arena, *found->offset);
   for (const auto& each : {found->scale, found->offset})
     if (each && (!graph::is_float(arena[*each].dtype) || arena[*each].dtype == DType::kF64))
       return std::nullopt;

@@ -10,6 +10,7 @@
 #include "luminal/codegen/llvm/scan_emitter.h"
 #include "luminal/codegen/llvm/schedule_reader.h"
 #include "luminal/kernel/canonical.h"
+#include "luminal/kernel/reads.h"
 
 namespace luminal::codegen {
 namespace {
@@ -213,13 +214,6 @@ bool has_packed_results(const Arena& arena, const kernel::Kernel& kernel) {
   });
 }
 
-double bytes_of(const Arena& arena, NodeId tensor, const kernel::EstimateOptions& options) {
-  double bytes = graph::bits(arena.tensor(tensor).dtype) / 8.0;
-  for (const Expr& extent : arena.tensor(tensor).shape)
-    bytes *= kernel::typical_value(extent, options);
-  return bytes;
-}
-
 }  // namespace
 
 Recognised<CpuKernel> scan_kernel(Arena& arena, const kernel::Kernel& kernel,
@@ -233,22 +227,21 @@ std::optional<KernelWork> scan_work(Arena& arena, const kernel::Kernel& kernel,
                                     const kernel::Machine& machine,
                                     const kernel::EstimateOptions& options) {
   if (has_packed_results(arena, kernel) || !match_scan(arena, kernel)) return std::nullopt;
+  const auto bytes_of = [&](NodeId tensor) {
+    return kernel::bytes_of(arena, tensor,
+                            [&](const Expr& size) { return kernel::typical_value(size, options); });
+  };
   std::vector<NodeId> tensors;
-  std::vector<kernel::BodyId> values;
-  for (const kernel::Root& root : kernel.roots) {
-    tensors.push_back(root.tensor);
-    values.push_back(root.value);
-  }
-  for (const kernel::BodyId id : arena.reachable(values))
+  for (const kernel::Root& root : kernel.roots) tensors.push_back(root.tensor);
+  for (const kernel::BodyId id : kernel::bodies_of(arena, kernel))
     if (arena[id].kind == kernel::BodyKind::kLoad) tensors.push_back(arena[id].tensor);
   std::sort(tensors.begin(), tensors.end());
   tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
   double bytes = 0;
-  for (const NodeId tensor : tensors) bytes += bytes_of(arena, tensor, options);
+  for (const NodeId tensor : tensors) bytes += bytes_of(tensor);
   double elements = 0;  // each is added once
   for (const kernel::Root& root : kernel.roots)
-    elements +=
-        bytes_of(arena, root.tensor, options) * 8 / graph::bits(arena.tensor(root.tensor).dtype);
+    elements += bytes_of(root.tensor) * 8 / graph::bits(arena.tensor(root.tensor).dtype);
   return KernelWork{machine.launch_us + 1e6 * bytes / machine.memory_bytes, bytes, elements};
 }
 

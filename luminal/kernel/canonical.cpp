@@ -1,11 +1,12 @@
 #include "luminal/kernel/canonical.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
+#include <span>
 
 namespace luminal::kernel {
 namespace {
@@ -28,6 +29,104 @@ std::vector<std::string> tokens_of(const Expr& expr) {
   }
   return tokens;
 }
+
+/// Writes the text of a kernel, body by body; dims, tensors and bodies are named in the order in
+/// which they come.
+class KernelWriter {
+ public:
+  KernelWriter(const Arena& arena, std::vector<Expr> dims) : arena_(arena) {
+    for (size_t k = 0; k < dims.size(); ++k) {
+      const symbolic::Interval interval = dims[k].bounds();
+      names_.push_back({dims[k], Expr::variable(fmt::format("S{}", k), interval)});
+      result_.text += fmt::format("dim S{} {} {}\n", k, interval.lo, interval.hi);
+    }
+    result_.dims = std::move(dims);
+  }
+
+  void add(BodyId id, const std::vector<BodyId>& children) {
+    std::string line = fmt::format("{} {}", graph::name(arena_[id].dtype), operation(arena_[id]));
+    for (const BodyId child : children) line += fmt::format(" %{}", numbers_.at(child));
+    const size_t number = numbers_.size();
+    numbers_[id] = number;
+    lines_ += fmt::format("%{} = {}\n", number, line);
+  }
+
+  CanonicalKernel finish(const Kernel& kernel, std::vector<BodyId> order) {
+    for (const Root& root : kernel.roots)
+      lines_ += fmt::format("store {}[{}] %{}\n", tensor(root.tensor), list(root.store),
+                            numbers_.at(root.value));
+    result_.text += fmt::format("axes {}\n", extents(kernel.axes)) + tensors_ + lines_;
+    result_.order = std::move(order);
+    return std::move(result_);
+  }
+
+ private:
+  Expr renamed(const Expr& expr) const {
+    std::vector<symbolic::Binding> bindings;
+    for (const Expr& axis : expr.axes()) {
+      if (!is_value_axis(axis)) continue;
+      const BodyId number{static_cast<uint32_t>(numbers_.at(body_of_value(axis)))};
+      bindings.push_back({axis, value_axis(number, axis.axis_extent())});
+    }
+    return symbolic::substitute(symbolic::substitute(expr, bindings), names_);
+  }
+
+  std::vector<std::string> texts(std::span<const Expr> exprs) const {
+    std::vector<std::string> result;
+    for (const Expr& expr : exprs) result.push_back(symbolic::to_string(renamed(expr)));
+    return result;
+  }
+
+  std::string list(std::span<const Expr> exprs) const {
+    return fmt::format("{}", fmt::join(texts(exprs), ", "));
+  }
+
+  std::string extents(std::span<const Expr> axes) const {
+    std::vector<std::string> result;
+    for (const Expr& axis : axes)
+      result.push_back(fmt::format("{}<{}", axis.name(), renamed(axis.axis_extent())));
+    return fmt::format("{}", fmt::join(result, ", "));
+  }
+
+  std::string tensor(NodeId id) {
+    const auto found = std::find(result_.tensors.begin(), result_.tensors.end(), id);
+    const auto k = found - result_.tensors.begin();
+    if (found == result_.tensors.end()) {
+      result_.tensors.push_back(id);
+      const TensorType& type = arena_.tensor(id);
+      tensors_ += fmt::format("tensor t{} {}[{}]\n", k, graph::name(type.dtype), list(type.shape));
+    }
+    return fmt::format("t{}", k);
+  }
+
+  std::string operation(const BodyNode& node) {
+    switch (node.kind) {
+      case BodyKind::kLoad:
+        return fmt::format("{}[{}]", tensor(node.tensor), list(node.exprs));
+      case BodyKind::kConstant:
+        return node.constant.to_string();
+      case BodyKind::kIota:
+        return fmt::format("iota {}", list(node.exprs));
+      case BodyKind::kOp:
+        return std::string(graph::name(node.op));
+      case BodyKind::kWhere: {
+        std::vector<std::string> tests = texts(node.exprs);
+        std::sort(tests.begin(), tests.end());
+        return fmt::format("where {}", fmt::join(tests, ", "));
+      }
+      case BodyKind::kReduce:
+        return fmt::format("{} {}", graph::name(node.op), extents(node.exprs));
+    }
+    return "";
+  }
+
+  const Arena& arena_;
+  std::vector<symbolic::Binding> names_;
+  std::map<BodyId, size_t> numbers_;
+  std::string tensors_;
+  std::string lines_;
+  CanonicalKernel result_;
+};
 
 class Canonicalizer {
  public:
@@ -166,91 +265,9 @@ class Canonicalizer {
     std::set<BodyId> seen;
     std::vector<BodyId> order;
     for (BodyId root : roots_) visit(root, flips, seen, order);
-    CanonicalKernel result;
-    result.order = order;
-    result.dims = ordered_dims(order);
-    std::vector<symbolic::Binding> names;
-    for (size_t k = 0; k < result.dims.size(); ++k) {
-      const symbolic::Interval interval = result.dims[k].bounds();
-      names.push_back({result.dims[k], Expr::variable(fmt::format("S{}", k), interval)});
-      result.text += fmt::format("dim S{} {} {}\n", k, interval.lo, interval.hi);
-    }
-    std::map<BodyId, size_t> numbers;
-    const auto renamed = [&](const Expr& expr) {
-      std::vector<symbolic::Binding> bindings;
-      for (const Expr& axis : expr.axes())
-        if (is_value_axis(axis))
-          bindings.push_back(
-              {axis, value_axis(BodyId{static_cast<uint32_t>(numbers.at(body_of_value(axis)))},
-                                axis.axis_extent())});
-      return symbolic::substitute(symbolic::substitute(expr, bindings), names);
-    };
-    const auto list = [&](const std::vector<Expr>& exprs) {
-      std::vector<std::string> texts;
-      for (const Expr& expr : exprs) texts.push_back(symbolic::to_string(renamed(expr)));
-      return texts;
-    };
-    const auto joined = [](const std::vector<std::string>& texts) {
-      std::string text;
-      for (const std::string& part : texts) text += (text.empty() ? "" : ", ") + part;
-      return text;
-    };
-    std::string tensors;
-    const auto tensor = [&](NodeId id) {
-      const auto found = std::find(result.tensors.begin(), result.tensors.end(), id);
-      const auto k = static_cast<size_t>(found - result.tensors.begin());
-      if (found == result.tensors.end()) {
-        result.tensors.push_back(id);
-        const TensorType& type = arena_.tensor(id);
-        tensors += fmt::format("tensor t{} {}[{}]\n", k, graph::name(type.dtype),
-                               joined(list({type.shape.begin(), type.shape.end()})));
-      }
-      return fmt::format("t{}", k);
-    };
-    const auto extents = [&](const std::vector<Expr>& axes) {
-      std::vector<std::string> texts;
-      for (const Expr& axis : axes)
-        texts.push_back(fmt::format("{}<{}", axis.name(), renamed(axis.axis_extent())));
-      return joined(texts);
-    };
-    std::string lines;
-    for (BodyId id : order) {
-      const BodyNode& node = arena_[id];
-      std::string line = std::string(graph::name(node.dtype)) + " ";
-      switch (node.kind) {
-        case BodyKind::kLoad:
-          line += fmt::format("{}[{}]", tensor(node.tensor), joined(list(node.exprs)));
-          break;
-        case BodyKind::kConstant:
-          line += node.constant.to_string();
-          break;
-        case BodyKind::kIota:
-          line += fmt::format("iota {}", joined(list(node.exprs)));
-          break;
-        case BodyKind::kOp:
-          line += graph::name(node.op);
-          break;
-        case BodyKind::kWhere: {
-          std::vector<std::string> tests = list(node.exprs);
-          std::sort(tests.begin(), tests.end());
-          line += fmt::format("where {}", joined(tests));
-          break;
-        }
-        case BodyKind::kReduce:
-          line += fmt::format("{} {}", graph::name(node.op), extents(node.exprs));
-          break;
-      }
-      for (BodyId child : ordered_children(id, flips))
-        line += fmt::format(" %{}", numbers.at(child));
-      const size_t number = numbers.size();
-      numbers[id] = number;
-      lines += fmt::format("%{} = {}\n", number, line);
-    }
-    for (const Root& root : kernel_.roots)
-      lines += fmt::format("store {}[{}] %{}\n", tensor(root.tensor), joined(list(root.store)),
-                           numbers.at(root.value));
-    result.text += fmt::format("axes {}\n", extents(kernel_.axes)) + tensors + lines;
-    return result;
+    KernelWriter writer(arena_, ordered_dims(order));
+    for (const BodyId id : order) writer.add(id, ordered_children(id, flips));
+    return writer.finish(kernel_, std::move(order));
   }
 
   const Arena& arena_;

@@ -55,7 +55,22 @@ class NestEmitter final : private BodyValues {
   void store(const kernel::Statement& statement);
 
   // nest_lanes.cpp: loops over lanes
+  /// A loop along the lanes: the sums that go from turn to turn, and how many vectors a turn takes.
+  struct LaneLoop {
+    const kernel::Statement& loop;
+    symbolic::Expr axis;
+    size_t copies = 1;                      // vectors of a whole turn
+    bool pairs = false;                     // lines of bf16 are taken apart (nest_pairs.cpp)
+    std::vector<size_t> carried = {};       // accumulators
+    std::vector<llvm::Value*> before = {};  // what these are before the loop
+  };
+  LaneLoop lane_loop(const kernel::Statement& loop) const;
+  Carried lane_turn(const LaneLoop& lane, llvm::Value* first, llvm::ArrayRef<llvm::Value*> now,
+                    size_t count, llvm::Value* mask);
   void emit_lanes(const kernel::Statement& loop, const Range& range);
+  void emit_written_out(const LaneLoop& lane);
+  Carried emit_lane_loops(const LaneLoop& lane, const Range& range, llvm::Value* aligned);
+  void close_sums(const LaneLoop& lane, const Carried& state);
   bool is_written_out(const kernel::Statement& loop, const Range& range) const;
   Carried whole_turns(const Range& range, int64_t step, const Carried& initial,
                       llvm::ArrayRef<size_t> in_blocks,

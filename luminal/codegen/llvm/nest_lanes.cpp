@@ -24,89 +24,115 @@ constexpr int64_t kTurnsOfBlock = 128;
 
 }  // namespace
 
+NestEmitter::LaneLoop NestEmitter::lane_loop(const Statement& loop) const {
+  LaneLoop result{.loop = loop, .axis = loop.axes.back()};
+  const bool reduces = loop.role == LoopRole::kReduction;
+  result.copies =
+      static_cast<size_t>(has_inner_loops(loop) ? 1 : plan_.unroll() * (reduces ? kChains : 1));
+  result.carried = carried_sums(loop);
+  result.pairs = takes_pairs(loop);
+  LUMINAL_CHECK(result.carried.empty() || reduces, "an independent loop carries sums");
+  for (const size_t number : result.carried) result.before.push_back(sums_[number].value);
+  return result;
+}
+
+/// One vector of a loop, or `count` of them one after the other, from the position `first` on;
+/// gives what is carried on.
+Carried NestEmitter::lane_turn(const LaneLoop& lane, Value* first, llvm::ArrayRef<Value*> now,
+                               size_t count, Value* mask) {
+  const std::vector<size_t>& carried = lane.carried;
+  Carried next(now.begin(), now.end());
+  for (size_t copy = 0; copy < count; ++copy) {
+    for (size_t i = 0; i < carried.size(); ++i)
+      sums_[carried[i]].value = now[copy * carried.size() + i];
+    Value* position =
+        ir_.CreateAdd(first, builder_.index(static_cast<int64_t>(copy) * plan_.lanes()));
+    axes_[lane.axis.axis_id()] = position;
+    if (mask == nullptr) prefetch_next_row(position, copy, lane.axis.axis_extent());
+    mask_ = mask;
+    in_pairs_ = lane.pairs && mask == nullptr;
+    known_.emplace_back();
+    emit_body(lane.loop);
+    known_.pop_back();
+    in_pairs_ = false;
+    mask_ = nullptr;
+    for (size_t i = 0; i < carried.size(); ++i)
+      next[copy * carried.size() + i] = sums_[carried[i]].value;
+  }
+  return next;
+}
+
 /// The last axis of a loop, several lanes at a time: whole vectors first, then masked ones. Sums
 /// over the axis have a vector per unrolled copy, brought together at the end.
 void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
-  const Expr axis = loop.axes.back();
-  const int lanes = plan_.lanes();
-  const bool reduces = loop.role == LoopRole::kReduction;
-  const int chains = reduces ? kChains : 1;
-  const auto copies = static_cast<size_t>(has_inner_loops(loop) ? 1 : plan_.unroll() * chains);
-  const std::vector<size_t> carried = carried_sums(loop);
-  LUMINAL_CHECK(carried.empty() || reduces, "an independent loop carries sums");
-  Carried initial;
-  std::vector<Value*> before;
-  bool float_sums = false;
-  for (const size_t number : carried) {
-    before.push_back(sums_[number].value);
-    const kernel::Accumulator& accumulator = nest_.accumulators[number];
-    float_sums = float_sums || (accumulator.op == Op::kSum && graph::is_float(accumulator.dtype));
-  }
-  for (size_t copy = 0; copy < copies; ++copy)
-    for (const size_t number : carried) {
-      const kernel::Accumulator& accumulator = nest_.accumulators[number];
-      initial.push_back(ops_.identity(accumulator.op, accumulator.dtype, lanes));
-    }
-  const bool pairs = takes_pairs(loop);
-  Value* aligned = reduces ? nullptr : first_aligned(loop, range);
-  lane_axis_ = axis;
-  lanes_reduce_ = reduces;
+  const LaneLoop lane = lane_loop(loop);
+  lanes_reduce_ = loop.role == LoopRole::kReduction;
+  Value* aligned = lanes_reduce_ ? nullptr : first_aligned(loop, range);
+  lane_axis_ = lane.axis;
   ++inner_loops_;
-  const auto turn = [&](Value* first, llvm::ArrayRef<Value*> now, size_t count, Value* mask) {
-    Carried next(now.begin(), now.end());
-    for (size_t copy = 0; copy < count; ++copy) {
-      for (size_t i = 0; i < carried.size(); ++i)
-        sums_[carried[i]].value = now[copy * carried.size() + i];
-      axes_[axis.axis_id()] =
-          ir_.CreateAdd(first, builder_.index(static_cast<int64_t>(copy) * lanes));
-      if (mask == nullptr) prefetch_next_row(axes_[axis.axis_id()], copy, axis.axis_extent());
-      mask_ = mask;
-      in_pairs_ = pairs && mask == nullptr;
-      known_.emplace_back();
-      emit_body(loop);
-      known_.pop_back();
-      in_pairs_ = false;
-      mask_ = nullptr;
-      for (size_t i = 0; i < carried.size(); ++i)
-        next[copy * carried.size() + i] = sums_[carried[i]].value;
-    }
-    return next;
-  };
-  if (aligned == nullptr && is_written_out(loop, range)) {
-    for (int64_t first = 0; first < *axis.axis_extent().constant_value(); first += lanes) {
-      const int64_t left = *axis.axis_extent().constant_value() - first;
-      Value* mask = left < lanes ? builder_.lanes_below(builder_.index(left), lanes) : nullptr;
-      turn(builder_.index(first), {}, 1, mask);
-    }
-    aligned_roots_.clear();
-    lane_axis_.reset();
-    return;
+  Carried sums;
+  if (aligned == nullptr && is_written_out(loop, range))
+    emit_written_out(lane);
+  else
+    sums = emit_lane_loops(lane, range, aligned);
+  aligned_roots_.clear();
+  lane_axis_.reset();
+  lanes_reduce_ = false;
+  close_sums(lane, sums);
+}
+
+/// All vectors one after the other, the last one masked.
+void NestEmitter::emit_written_out(const LaneLoop& lane) {
+  const int lanes = plan_.lanes();
+  const int64_t extent = *lane.axis.axis_extent().constant_value();
+  for (int64_t first = 0; first < extent; first += lanes) {
+    const int64_t left = extent - first;
+    Value* mask = left < lanes ? builder_.lanes_below(builder_.index(left), lanes) : nullptr;
+    lane_turn(lane, builder_.index(first), {}, 1, mask);
   }
-  const auto step = static_cast<int64_t>(copies) * lanes;
-  const auto extent = axis.axis_extent().constant_value();
+}
+
+/// The loops of a range, whose whole vectors begin at `aligned` (null: at its begin); gives what is
+/// carried at their end.
+Carried NestEmitter::emit_lane_loops(const LaneLoop& lane, const Range& range, Value* aligned) {
+  Carried initial;
+  bool float_sums = false;
+  for (size_t copy = 0; copy < lane.copies; ++copy)
+    for (const size_t number : lane.carried) {
+      const kernel::Accumulator& sum = nest_.accumulators[number];
+      float_sums = float_sums || (sum.op == Op::kSum && graph::is_float(sum.dtype));
+      initial.push_back(ops_.identity(sum.op, sum.dtype, plan_.lanes()));
+    }
+  const auto step = static_cast<int64_t>(lane.copies) * plan_.lanes();
+  const auto extent = lane.axis.axis_extent().constant_value();
   const Range main{aligned != nullptr ? aligned : range.begin, range.end};
   Value* turns = ir_.CreateSDiv(ir_.CreateSub(main.end, main.begin), builder_.index(step));
   Value* masked_from = ir_.CreateAdd(main.begin, ir_.CreateMul(turns, builder_.index(step)));
   const bool in_blocks = float_sums && !(extent && *extent <= 2 * kTurnsOfBlock * step);
-  Carried state = whole_turns(
-      {main.begin, masked_from}, step, initial,
-      in_blocks ? llvm::ArrayRef<size_t>(carried) : llvm::ArrayRef<size_t>(),
-      [&](Value* i, llvm::ArrayRef<Value*> now) { return turn(i, now, copies, nullptr); });
+  Carried state =
+      whole_turns({main.begin, masked_from}, step, initial,
+                  in_blocks ? llvm::ArrayRef<size_t>(lane.carried) : llvm::ArrayRef<size_t>(),
+                  [&](Value* i, llvm::ArrayRef<Value*> now) {
+                    return lane_turn(lane, i, now, lane.copies, nullptr);
+                  });
   aligned_roots_.clear();
-  if (!extent || *extent % step != 0 || aligned != nullptr)
-    state = masked_turns(
-        {range.begin, main.begin}, {masked_from, range.end}, state,
-        [&](Value* i, Value* mask, llvm::ArrayRef<Value*> now) { return turn(i, now, 1, mask); });
-  lane_axis_.reset();
-  lanes_reduce_ = false;
+  if (extent && *extent % step == 0 && aligned == nullptr) return state;
+  return masked_turns({range.begin, main.begin}, {masked_from, range.end}, state,
+                      [&](Value* i, Value* mask, llvm::ArrayRef<Value*> now) {
+                        return lane_turn(lane, i, now, 1, mask);
+                      });
+}
+
+/// Brings the vectors of every sum together, and what was there before.
+void NestEmitter::close_sums(const LaneLoop& lane, const Carried& state) {
+  const std::vector<size_t>& carried = lane.carried;
   for (size_t i = 0; i < carried.size(); ++i) {
-    const kernel::Accumulator& accumulator = nest_.accumulators[carried[i]];
+    const kernel::Accumulator& sum = nest_.accumulators[carried[i]];
     Value* total = state[i];
-    for (size_t copy = 1; copy < copies; ++copy)
-      total =
-          ops_.combine(accumulator.op, accumulator.dtype, total, state[copy * carried.size() + i]);
-    total = ops_.horizontal(accumulator.op, accumulator.dtype, total);
-    sums_[carried[i]].value = ops_.combine(accumulator.op, accumulator.dtype, before[i], total);
+    for (size_t copy = 1; copy < lane.copies; ++copy)
+      total = ops_.combine(sum.op, sum.dtype, total, state[copy * carried.size() + i]);
+    total = ops_.horizontal(sum.op, sum.dtype, total);
+    sums_[carried[i]].value = ops_.combine(sum.op, sum.dtype, lane.before[i], total);
   }
 }
 

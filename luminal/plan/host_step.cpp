@@ -4,6 +4,7 @@
 
 #include "luminal/graph/opaque.h"
 #include "luminal/plan/sorted_rows.h"
+#include "luminal/support/error.h"
 
 namespace luminal::plan {
 namespace {
@@ -18,10 +19,13 @@ void scatter(const HostStep& step, std::span<const Array* const> operands, const
   const auto some = [&](int64_t begin, int64_t end, int) {
     graph::scatter_rows(step.node, operands, run.dims, begin, end, run.result);
   };
-  if (run.result_bytes < kSmallScatter)
-    some(0, rows, 0);
-  else
+  if (run.result_bytes < kSmallScatter) return some(0, rows, 0);
+  try {
     run.team.static_loop(rows, some);
+  } catch (const UserError&) {
+    some(0, rows, 0);  // of several faults the first is told
+    throw;
+  }
 }
 
 }  // namespace

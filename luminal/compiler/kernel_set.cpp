@@ -42,7 +42,10 @@ KernelIdentity identify(const kernel::Arena& arena, const kernel::Kernel& kernel
                         const kernel::NestOptions& nest, const std::vector<NodeId>& constants,
                         const Options& options) {
   KernelIdentity result;
-  result.names = kernel::canonicalize(arena, kernel);
+  result.with_positions = with_positions(arena, kernel);
+  result.names = result.with_positions ? kernel::canonicalize(result.with_positions->arena,
+                                                              result.with_positions->kernel)
+                                       : kernel::canonicalize(arena, kernel);
   const kernel::CanonicalKernel& names = result.names;
   result.options.nest = nest;
   result.options.threads = threads_of(options);
@@ -82,13 +85,20 @@ KernelUse KernelSet::add(const kernel::Arena& arena, const kernel::Kernel& kerne
     unit->label = label;
     unit->identity = std::move(identity.text);
     unit->dims = std::move(identity.dims);
-    unit->kernel = kernel::rebuild(arena, kernel, identity.names, unit->arena);
+    unit->kernel =
+        identity.with_positions
+            ? kernel::rebuild(identity.with_positions->arena, identity.with_positions->kernel,
+                              identity.names, unit->arena)
+            : kernel::rebuild(arena, kernel, identity.names, unit->arena);
     unit->options = std::move(identity.options);
     if (options_.schedules)
       unit->options.schedule = options_.schedules(
           {identity.names.text, unit->arena, unit->kernel, target_, unit->options});
     units_.push_back(std::move(unit));
   }
+  if (identity.with_positions)
+    for (Expr& dim : identity.names.dims)
+      dim = symbolic::substitute(dim, identity.with_positions->positions);
   return {place->second, std::move(identity.names.tensors), std::move(identity.names.dims)};
 }
 

@@ -11,6 +11,7 @@
 #include "luminal/codegen/llvm/cpu_kernel.h"
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/plan.h"
+#include "luminal/compiler/positions.h"
 #include "luminal/kernel/canonical.h"
 #include "luminal/search/kernel_bench.h"
 
@@ -22,6 +23,8 @@ int threads_of(const Options& options);
 /// A kernel as it is known: by its canonical names and by what its code may count on.
 struct KernelIdentity {
   kernel::CanonicalKernel names;
+  /// The kernel that is named, if it is not the one that was asked for.
+  std::optional<WithPositions> with_positions;
   /// The canonical text and all else that code depends on, but for the values of dims.
   std::string text;
   codegen::CpuKernelOptions options;  ///< in canonical names; dims that are expected
@@ -41,7 +44,7 @@ inline constexpr kernel::NestOptions kNestOfKernels{.online = false, .keep_rows 
 struct KernelUse {
   size_t kernel = 0;
   std::vector<NodeId> tensors;  ///< which tensor t<k> is
-  std::vector<Expr> dims;       ///< which dim S<k> is
+  std::vector<Expr> dims;       ///< which dim, or number, S<k> is
 
   /// An expression of the kernel's code in the plan's dims.
   Expr renamed(const Expr& expr) const;

@@ -12,6 +12,8 @@ class Renamer {
       : from_(from), into_(into) {
     for (const Renaming& name : names) names_.emplace(name.from.value, name.to);
   }
+  Renamer(const Arena& from, const ChangeIndex& change, Arena& into)
+      : from_(from), into_(into), change_(&change) {}
 
   Kernel run(const Kernel& kernel) {
     std::vector<BodyId> values;
@@ -43,13 +45,21 @@ class Renamer {
     return result;
   }
 
+  BodyId copied_load(BodyNode load) {
+    if (change_ != nullptr) {
+      into_.declare_tensor(load.tensor, from_.tensor(load.tensor));
+      load.exprs = (*change_)(load);
+    }
+    return into_.load(tensor(load.tensor), exprs(load));
+  }
+
   BodyId copied(BodyId id) {
     const BodyNode node = from_[id];  // a copy: both arenas may be one
     std::vector<BodyId> children;
     for (BodyId child : node.children) children.push_back(bodies_.at(child.value));
     switch (node.kind) {
       case BodyKind::kLoad:
-        return into_.load(tensor(node.tensor), exprs(node));
+        return copied_load(node);
       case BodyKind::kConstant:
         return into_.constant(node.constant);
       case BodyKind::kIota:
@@ -66,6 +76,7 @@ class Renamer {
 
   const Arena& from_;
   Arena& into_;
+  const ChangeIndex* change_ = nullptr;
   std::unordered_map<uint32_t, NodeId> names_;
   std::unordered_map<uint32_t, BodyId> bodies_;
 };
@@ -75,6 +86,12 @@ class Renamer {
 Kernel renamed(const Arena& from, const Kernel& kernel, std::span<const Renaming> names,
                Arena& into) {
   return Renamer(from, names, into).run(kernel);
+}
+
+Kernel with_indices(const Arena& from, const Kernel& kernel, const ChangeIndex& change,
+                    Arena& into) {
+  for (const Root& root : kernel.roots) into.declare_tensor(root.tensor, from.tensor(root.tensor));
+  return Renamer(from, change, into).run(kernel);
 }
 
 bool is_one_to_one(std::span<const Renaming> names) {

@@ -1,7 +1,9 @@
-// The same computation on other tensors.
+// The same computation on other tensors, or at other positions of them.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "luminal/kernel/body.h"
 
@@ -18,6 +20,12 @@ struct Renaming {
 /// all must be declared there, with the types of those they replace.
 Kernel renamed(const Arena& from, const Kernel& kernel, std::span<const Renaming> names,
                Arena& into);
+
+/// What a load reads instead of its index: the same number of expressions.
+using ChangeIndex = std::function<std::vector<Expr>(const BodyNode& load)>;
+/// A kernel whose loads read at other positions. Its tensors are declared in `into`.
+Kernel with_indices(const Arena& from, const Kernel& kernel, const ChangeIndex& change,
+                    Arena& into);
 
 /// True if different tensors stay different.
 bool is_one_to_one(std::span<const Renaming> names);

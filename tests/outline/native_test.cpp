@@ -2,6 +2,7 @@
 // and more layers are no more code.
 #include <gtest/gtest.h>
 
+#include "growing.h"
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/make_compiled.h"
 #include "networks.h"
@@ -74,6 +75,16 @@ TEST(OutlinedProgram, MoreLayersAreNoMoreCode) {
   const Plan few = build_plan(networks::gpt(4)), many = build_plan(networks::gpt(24));
   EXPECT_EQ(few.kernels.size(), many.kernels.size());
   EXPECT_GT(many.steps.size(), 4 * few.steps.size());
+}
+
+TEST(OutlinedProgram, StepsThatReadOneRowAfterTheOtherAreNoMoreCode) {
+  for (const auto make : {networks::rnn, networks::gated_rnn}) {
+    const IR graph = make(12);
+    const Plan few = build_plan(graph), many = build_plan(make(20));
+    EXPECT_EQ(few.kernels.size(), many.kernels.size());
+    EXPECT_GT(many.steps.size(), few.steps.size());
+    expect_native_right(graph, 5);
+  }
 }
 
 TEST(OutlinedProgram, WeightsOfSomeLayersMayBeConstant) {

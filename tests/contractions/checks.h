@@ -25,9 +25,9 @@ struct Way {
   std::optional<ConvolutionLanes> along = {};  ///< of a convolution; nothing: by cost
   int threads = 2;
   int64_t streaming_bytes = CpuKernelOptions{}.streaming_bytes;
-  bool* streamed = nullptr;     ///< set if few rows were streamed
-  int* with_squares = nullptr;  ///< counts the kernels with fewer products
-  int* in_place = nullptr;      ///< counts those of single filters over images as they lie
+  bool* streamed = nullptr;       ///< set if few rows were streamed
+  std::string_view counted = {};  ///< a family of schedules
+  int* count = nullptr;           ///< how many kernels are of it
   ContractionKernelOptions more = {.always = true};
 };
 
@@ -61,10 +61,7 @@ inline kernel::test::RunKernel by_contraction(const Way& way, const kernel::test
     }
     if (!code) code = cpu_kernel(arena, kernel, way.target, options);
     if (way.streamed != nullptr) *way.streamed |= code->schedule.family() == kGemvFamily;
-    if (way.with_squares != nullptr)
-      *way.with_squares += code->schedule.family() == kWinogradFamily ? 1 : 0;
-    if (way.in_place != nullptr)
-      *way.in_place += code->schedule.family() == kDepthwiseFamily ? 1 : 0;
+    if (way.count != nullptr) *way.count += code->schedule.family() == way.counted ? 1 : 0;
     SCOPED_TRACE(way.target.name + ": " + code->schedule.to_string());
     LoadedCpuKernel loaded(*code, way.target, dims, 1);
     kernel::Tensors results = kernel::empty_results(arena, kernel, dims);
@@ -120,6 +117,26 @@ inline void check_windows(const kernel::test::Sample& sample,
         check(sample, way, closeness);
         if (testing::Test::HasFailure()) return;
       }
+}
+
+/// As convolutions of such a family (`way` says how to get it), on all targets, by one thread and
+/// by several with filters laid out ahead; gives how many kernels are of it on this machine's own.
+inline int check_family(const kernel::test::Sample& sample, Way way,
+                        const kernel::test::Closeness& closeness) {
+  int found = 0;
+  way.must_match = false;
+  way.windows = true;
+  way.count = &found;
+  for (const CpuTarget& target : targets())
+    for (const int threads : {1, 8}) {
+      found = 0;
+      way.target = target;
+      way.constants = threads > 1;
+      way.threads = threads;
+      check(sample, way, closeness);
+      if (testing::Test::HasFailure()) return found;
+    }
+  return found;
 }
 
 /// On all targets, with weights packed ahead and not.

@@ -42,21 +42,7 @@ Tensor convolution(Graph& g, const Sizes& s, DType dtype = DType::kF32) {
 /// own.
 int check_in_place(const kernel::test::Sample& sample,
                    const kernel::test::Closeness& closeness = {1e-4, 1e-4}) {
-  int found = 0;
-  for (const CpuTarget& target : targets())
-    for (const int threads : {1, 8}) {
-      found = 0;
-      const Way way{.target = target,
-                    .constants = threads > 1,
-                    .must_match = false,
-                    .windows = true,
-                    .depthwise = true,
-                    .threads = threads,
-                    .in_place = &found};
-      check(sample, way, closeness);
-      if (testing::Test::HasFailure()) return found;
-    }
-  return found;
+  return check_family(sample, {.depthwise = true, .counted = kDepthwiseFamily}, closeness);
 }
 
 TEST(DepthwiseKernel, ImagesOfEverySizeAndPadding) {

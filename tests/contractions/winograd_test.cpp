@@ -35,21 +35,7 @@ Tensor convolution(Graph& g, const Sizes& s, DType dtype = DType::kF32) {
 /// Checks a sample on all targets; gives how many kernels had fewer products on this machine's own.
 int check_squares(const kernel::test::Sample& sample,
                   const kernel::test::Closeness& closeness = {1e-4, 1e-4}) {
-  int found = 0;
-  for (const CpuTarget& target : targets())
-    for (const int threads : {1, 8}) {
-      found = 0;
-      const Way way{.target = target,
-                    .constants = threads > 1,
-                    .must_match = false,
-                    .windows = true,
-                    .squares = true,
-                    .threads = threads,
-                    .with_squares = &found};
-      check(sample, way, closeness);
-      if (testing::Test::HasFailure()) return found;
-    }
-  return found;
+  return check_family(sample, {.squares = true, .counted = kWinogradFamily}, closeness);
 }
 
 TEST(WinogradKernel, ImagesOfEverySizeAndPadding) {
@@ -104,7 +90,8 @@ TEST(WinogradKernel, AFilterThatChangesIsTransformedWhereItIsUsedOften) {
                   .must_match = false,
                   .windows = true,
                   .by_cost = true,
-                  .with_squares = &found};
+                  .counted = kWinogradFamily,
+                  .count = &found};
     check(sample_of({convolution(g, sizes)}), way, {1e-4, 1e-4});
     return found;
   };

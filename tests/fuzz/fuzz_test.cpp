@@ -7,7 +7,6 @@
 // A failure prints the seed, the fewest steps that still fail, and the text of that graph.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
 #include <sstream>
 
@@ -22,6 +21,7 @@
 #include "luminal/support/error.h"
 #include "random_graph.h"
 #include "random_values.h"
+#include "settings.h"
 
 namespace luminal::fuzz {
 namespace {
@@ -31,11 +31,6 @@ using graph::Graph;
 using test::same_values;
 
 constexpr int kSteps = 24;
-
-int64_t setting(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody writes it
-  return text == nullptr ? otherwise : std::atoll(text);
-}
 
 /// Everything a run shows: the outputs and what was printed on the way.
 struct RunResult {

@@ -2,22 +2,16 @@
 // what the oracle gives. The settings are those of fuzz_test.cpp.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "luminal/kernel/cut_search.h"
 #include "luminal/kernel/test_kernels.h"
 #include "luminal/support/error.h"
 #include "random_graph.h"
+#include "settings.h"
 
 namespace luminal::fuzz {
 namespace {
 
 namespace kt = kernel::test;
-
-int64_t setting(const char* name, int64_t otherwise) {
-  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody writes it
-  return text == nullptr ? otherwise : std::atoll(text);
-}
 
 kt::Sample sample_of(uint64_t seed, int steps) {
   kt::Sample sample{random_graph(seed, steps), {}, {}};

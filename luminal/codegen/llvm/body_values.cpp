@@ -97,7 +97,11 @@ Value* BodyValues::rounded(BodyId id, Value* value) {
 
 Value* BodyValues::operation(BodyId id) {
   const BodyNode& node = arena_[id];
-  if (!op_options_.round_each) {
+  // What is compared is rounded as often as the graph says: of two values that differ in digits
+  // which the graph has lost, the other one might be the larger, and a value less the largest one,
+  // which is rounded, would not be 0.
+  const bool as_written = !op_options_.round_each && is_compared(id);
+  if (!op_options_.round_each && !(as_written && graph::bits(node.dtype) < 32)) {
     VectorMath math(builder_, accuracy_of(id));
     if (Value* fused =
             fused_operation(arena_, node, math, [&](BodyId child) { return value_of(child); }))
@@ -115,8 +119,9 @@ Value* BodyValues::operation(BodyId id) {
   for (Value*& operand : operands) operand = widened(operand, lanes);
   // Comparisons take the dtype of what they compare, selects that of what they choose.
   const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
-  return ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands, accuracy_of(id),
-                          is_compared(id));
+  Value* result = ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands,
+                                   accuracy_of(id), is_compared(id));
+  return as_written ? rounded(id, result) : result;
 }
 
 /// Plain comparisons are one instruction, where a number made of them and compared again would be

@@ -94,7 +94,13 @@ void add_parts(std::vector<Row>& rows) {
   }));
   rows.push_back(movement("update_slice", [](Cell& c) {
     return std::vector{update_slice(c.input({5, 33}), 1, 7, c.input({5, 9})),
-                       update_slice(c.input({40, 3}), 0, c.n(), c.input({2, 3}))};
+                       update_slice(c.input({40, 3}), 0, c.n(), c.input({2, 3})),
+                       update_slice(c.input({5, 33}), 1, 0, c.input({5, 1})),
+                       update_slice(c.input({5, 33}), 1, 24, c.input({5, 9})),
+                       update_slice(c.input({5, 33}), 1, 33, c.input({5, 0})),
+                       update_slice(c.input({5, 33}), 0, 0, c.input({5, 33})),
+                       update_slice(c.input({c.n() + 2, 3}), 0, c.n(), c.input({2, 3})),
+                       update_slice(c.input({c.n(), 3}), 0, 0, c.input({c.n(), 3}))};
   }));
   rows.push_back(movement("unfold", [](Cell& c) {
     return std::vector{unfold(c.input({3, 40}), 1, 5, 2, 3), unfold(c.input({c.n() + 4}), 0, 3)};

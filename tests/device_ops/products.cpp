@@ -32,6 +32,14 @@ void write_matmul(Cell& cell) {
   cell.add("k is n", matmul(cell.input({5, cell.n()}, kPlain), cell.input({cell.n(), 6}, kPlain)));
   cell.add("a view",
            matmul(cell.seen(Seen::kPadded, kPlain), transpose(cell.seen(Seen::kReshaped, kPlain))));
+  cell.add("zeros around a",
+           matmul(pad(cell.input({6, 9}, kPlain), {{1, 1}, {2, 3}}), cell.input({14, 5}, kPlain)));
+  cell.add("zeros around both, a batch",
+           matmul(pad(cell.input({2, 6, 9}, kPlain), {{0, 1}, {0, 0}, {0, 2}}),
+                  pad(cell.input({3, 10, 5}, kPlain), {{0, 0}, {1, 0}, {0, 3}})));
+  cell.add(
+      "zeros around the result",
+      pad(matmul(cell.input({cell.n(), 9}, kPlain), cell.input({9, 5}, kPlain)), {{1, 0}, {2, 1}}));
 }
 
 void write_widened_matmul(Cell& cell) {

@@ -11,20 +11,30 @@ Row reduction(const std::string& op, const Reduction& reduce, Fill fill = Fill::
             cell.add("the last axis", reduce(cell.seen(Seen::kSliced, fill), -1, false));
             cell.add("the first axis", reduce(cell.seen(Seen::kWhole, fill), 0, true));
             cell.add("of n", reduce(cell.input({5, cell.n()}, fill), -1, false));
+            const Tensor block = cell.input({3, 7, 5}, fill);
+            cell.add("axes that are no neighbours", reduce(block, {0, 2}, false));
             if (!cell.thorough()) return;
-            cell.add("two axes", reduce(cell.input({3, 7, 5}, fill), {0, 2}, false));
+            cell.add("less its own", block - reduce(block, {0, 2}, true));
+            cell.add("n of axes that are no neighbours",
+                     reduce(cell.input({cell.n(), 3, 2}, fill), {0, 2}, true));
             cell.add("all axes", reduce(cell.seen(Seen::kPadded, fill), {}, false));
             cell.add("n of 5", reduce(cell.input({cell.n(), 5}, fill), -1, true));
           }};
 }
 
-/// Positions of extremes need something to choose from.
+/// Positions of extremes need something to choose from. What is computed in more digits than it is
+/// kept in must be compared as it is kept.
 Row position(const std::string& op, Tensor (*function)(const Tensor&, std::optional<int>, bool)) {
   return {"Reductions", op, [function](Cell& cell) {
             cell.add("the last axis", function(cell.seen(Seen::kFlipped), -1, false));
             cell.add("the first axis", function(cell.seen(Seen::kPermuted), 0, true));
             cell.add("all axes", function(cell.seen(Seen::kWindows), std::nullopt, false));
             cell.add("of n + 1", function(cell.input({3, cell.n() + 1}), -1, false));
+            const Tensor a = cell.input({7, 40}, Fill::kNearOne);
+            const Tensor b = cell.input({40}, Fill::kNearOne);
+            if (graph::is_bool(cell.dtype())) return;
+            cell.add("of a product", function(a * b, -1, false), {});
+            cell.add("of a product, the first axis", function(a * b + b, 0, true), {});
           }};
 }
 
@@ -107,6 +117,13 @@ void add_norms(std::vector<Row>& rows) {
     return batch_norm(split_dims(x, 1, {5, 13}), parameter(cell, 5), parameter(cell, 5),
                       parameter(cell, 5), parameter(cell, 5));
   }));
+  rows.back().write = [inner = rows.back().write](Cell& cell) {
+    inner(cell);
+    // With the statistics of the batch itself, as in training.
+    const Tensor x = cell.input({cell.n() + 2, 3, 4, 5}, Fill::kPlain);
+    cell.add("statistics of the batch", batch_norm(x, mean(x, {0, 2, 3}), var(x, {0, 2, 3}, 0),
+                                                   parameter(cell, 3), parameter(cell, 3)));
+  };
 }
 
 void add_sorting(std::vector<Row>& rows) {

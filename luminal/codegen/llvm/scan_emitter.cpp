@@ -1,6 +1,8 @@
 #include "luminal/codegen/llvm/scan_emitter.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "luminal/codegen/llvm/body_code.h"
 
@@ -68,14 +70,17 @@ class ScanEmitter {
     if (code_.part > 0) totals_ = builder_.buffer(entry_, static_cast<int>(code_.tensors.size()));
     extent_ = body_.index(plan_.axis.axis_extent());
     if (code_.part > 0) parts_ = body_.index(code_.parts());
-    Value* identity = ops_.identity(plan_.op, carried_, code_.lanes);
-    identity_ = builder_.stack(identity->getType(), 64);
-    builder_.store(identity, identity_);
+    for (const DType dtype : {carried_, dtype_}) {
+      Value* identity = ops_.identity(plan_.op, dtype, code_.lanes);
+      identities_[dtype] = builder_.stack(identity->getType(), 64);
+      builder_.store(identity, identities_[dtype]);
+    }
   }
 
   // Values.
 
-  Value* combined(Value* a, Value* b) { return ops_.combine(plan_.op, carried_, a, b); }
+  Value* combined(Value* a, Value* b) { return combined(carried_, a, b); }
+  Value* combined(DType dtype, Value* a, Value* b) { return ops_.combine(plan_.op, dtype, a, b); }
   Value* widened(Value* value) { return body_.elements().cast(dtype_, carried_, value); }
   Value* narrowed(Value* value) { return body_.elements().cast(carried_, dtype_, value); }
 
@@ -96,16 +101,17 @@ class ScanEmitter {
   }
 
   /// The lanes moved by a distance in the direction of the scan; the identity follows.
-  Value* moved(Value* value, int distance) {
+  Value* moved(DType dtype, Value* value, int distance) {
     const int lanes = code_.lanes;
-    if (lanes == 1) return ops_.identity(plan_.op, carried_, 1);
+    if (lanes == 1) return ops_.identity(plan_.op, dtype, 1);
     llvm::SmallVector<int, 64> from;
     for (int i = 0; i < lanes; ++i) {
       const int source = plan_.backward ? i + distance : i - distance;
       from.push_back(source < 0 ? 2 * lanes + source : source);  // neighbours in one of two
     }
     // Next to a constant this would become an expansion, which is slow.
-    return ir_.CreateShuffleVector(value, builder_.load(value->getType(), identity_), from);
+    Value* identity = builder_.load(value->getType(), identities_.at(dtype));
+    return ir_.CreateShuffleVector(value, identity, from);
   }
 
   /// Stores what is made of the results.
@@ -189,17 +195,38 @@ class ScanEmitter {
                          })[0];
   }
 
+  /// All lanes up to each one together.
+  Value* scanned_lanes(DType dtype, Value* value) {
+    for (int distance = 1; distance < code_.lanes; distance *= 2)
+      value = combined(dtype, moved(dtype, value, distance), value);
+    return value;
+  }
+
+  /// The lanes of a vector together, wide. That is half as fast in f64 as in f32, so f64 is left
+  /// for vectors whose sums, or parts of them, do not fit f32.
+  Value* scanned_wide(Value* value) {
+    const bool narrow =
+        carried_ == DType::kF64 && dtype_ == DType::kF32 && plan_.op == Op::kSum && code_.lanes > 1;
+    if (!narrow) return scanned_lanes(carried_, widened(value));
+    Value* scanned = scanned_lanes(dtype_, value);
+    Value* size = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, scanned);
+    Value* infinite =
+        VectorBuilder::number(size->getType(), std::numeric_limits<float>::infinity());
+    Value* all_fit = ir_.CreateAndReduce(ir_.CreateFCmpOLT(size, infinite));
+    return builder_.if_else(
+        all_fit, [&] { return Carried{widened(scanned)}; },
+        [&] { return Carried{scanned_lanes(carried_, widened(value))}; })[0];
+  }
+
   /// Scans one vector, given what came before, and gives what comes before the next.
   Value* scan_vector(Value* at, Value* mask, Value* carry) {
-    Value* scanned = widened(value_at(at, mask));
-    for (int distance = 1; distance < code_.lanes; distance *= 2)
-      scanned = combined(moved(scanned, distance), scanned);
+    Value* scanned = scanned_wide(value_at(at, mask));
     Value* total = scanned;
     if (code_.lanes > 1)
       total = ir_.CreateExtractElement(scanned,
                                        static_cast<uint64_t>(plan_.backward ? 0 : code_.lanes - 1));
     Value* next = combined(carry, total);
-    if (plan_.exclusive) scanned = moved(scanned, 1);
+    if (plan_.exclusive) scanned = moved(carried_, scanned, 1);
     finish(narrowed(combined(builder_.splat(carry, code_.lanes), scanned)), mask == nullptr);
     return next;
   }
@@ -273,8 +300,8 @@ class ScanEmitter {
   Value* extent_ = nullptr;
   Value* totals_ = nullptr;
   Value* parts_ = nullptr;
-  Value* part_ = nullptr;      // of the current item
-  Value* identity_ = nullptr;  // where it lies, in all lanes
+  Value* part_ = nullptr;               // of the current item
+  std::map<DType, Value*> identities_;  // where they lie, in all lanes
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ struct ScanCode {
   bool streaming = false;
   bool round_each = false;
 
-  /// Sums and products of floats are found in f64, so that long rows lose no digits and nothing
+  /// Sums and products of floats are carried in f64, so that long rows lose no digits and nothing
   /// overflows but results.
   graph::DType carried() const;
   /// Work items of both entries.

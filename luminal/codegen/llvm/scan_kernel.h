@@ -12,8 +12,8 @@ namespace luminal::codegen {
 inline constexpr std::string_view kScanFamily = "scan";
 
 /// The launches of a scan; none for other kernels, and where results are packed two to a byte.
-/// Results do not depend on the number of threads. Sums and products of floats are found in f64 and
-/// rounded to their own dtype once.
+/// Results do not depend on the number of threads. Sums and products of floats are carried in f64
+/// from vector to vector.
 Recognised<CpuKernel> scan_kernel(kernel::Arena& arena, const kernel::Kernel& kernel,
                                   const CpuTarget& target, const CpuKernelOptions& options);
 

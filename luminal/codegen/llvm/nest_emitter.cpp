@@ -116,6 +116,7 @@ void NestEmitter::emit_item(const Statement& loop, llvm::ArrayRef<Range> ranges,
     else
       emit_item(loop, ranges, depth + 1);
   };
+  if (last && overlaps_rows()) return emit_overlapped(loop, range);
   const bool across = plan_.transposition() && plan_.transposition()->axis == depth;
   if (plan_.blocks()[depth].is_constant(1) || across) return position(range.begin);
   builder_.loop(range.begin, range.end, builder_.index(1), [&](Value* at) {
@@ -151,7 +152,10 @@ void NestEmitter::emit_body(const Statement& loop) {
         asking_loop_ = loops_of_row_;
     }
   }
-  emit_block(loop.body);
+  if (waiting_ && loop.role == LoopRole::kRow)
+    emit_waiting_row(loop);
+  else
+    emit_block(loop.body);
   if (loop.role == LoopRole::kRow) row_loads_.clear();  // positions that no loop after it knows
   row_axis_ = outer_row;
   open_axes_.erase(open_axes_.begin() + static_cast<std::ptrdiff_t>(outer_axes), open_axes_.end());

@@ -116,10 +116,30 @@ class NestEmitter final : private BodyValues {
   void emit_tile(const kernel::Statement& loop, const Range& rows, const Range& columns,
                  bool whole);
   Tile tile_of(kernel::BodyId id, const kernel::Statement& loop, const Range& rows,
-               const Range& columns, bool whole);
+               const Range& columns, bool whole, bool asks);
+  void ask_for_run(const kernel::Statement& loop, llvm::Value* row, llvm::Value* column,
+                   llvm::Value* line);
   llvm::SmallVector<llvm::Value*, 16> transposed(const Tile& tile, llvm::Value* first);
   void emit_square(const kernel::Statement& loop, llvm::ArrayRef<Tile> tiles, llvm::Value* first,
                    const Range& rows, const Range& columns, bool whole);
+
+  // nest_overlap.cpp: rows that are stored while the next one is computed
+  bool overlaps_rows() const;
+  std::vector<kernel::BodyId> values_of_row(const kernel::Statement& row) const;
+  void emit_overlapped(const kernel::Statement& row, const Range& range);
+  void emit_waiting_row(const kernel::Statement& row);
+  void emit_costly(const kernel::Statement& loop);
+  void take_from_stack();
+  void store_waiting(llvm::Value* lane);
+  /// What the results of a row are made of while they wait: where sums and values lie.
+  struct Waiting {
+    std::vector<llvm::Value*> sums;
+    std::vector<std::pair<kernel::BodyId, llvm::Value*>> values;
+    size_t scopes = 0;  // that were open around the rows
+    symbolic::Expr row = 0;
+    llvm::Value* is_first = nullptr;
+    bool stores = false;  // the loop that is being written stores the row before
+  };
 
   // nest_sums.cpp: accumulators
   void emit_interchanged(const kernel::Statement& loop, const Range& range);
@@ -181,6 +201,7 @@ class NestEmitter final : private BodyValues {
     symbolic::Expr axis;  // that runs along the lanes
   };
   std::vector<RowLoad> row_loads_;
+  std::optional<Waiting> waiting_;
 };
 
 }  // namespace luminal::codegen

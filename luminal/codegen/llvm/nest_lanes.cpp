@@ -51,6 +51,7 @@ Carried NestEmitter::lane_turn(const LaneLoop& lane, Value* first, llvm::ArrayRe
     if (mask == nullptr) prefetch_next_row(position, copy, lane.axis.axis_extent());
     mask_ = mask;
     in_pairs_ = lane.pairs && mask == nullptr;
+    if (waiting_ && waiting_->stores) store_waiting(position);
     known_.emplace_back();
     emit_body(lane.loop);
     known_.pop_back();

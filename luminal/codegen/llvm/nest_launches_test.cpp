@@ -31,11 +31,13 @@ struct Runner {
   CpuTarget target = host_target();
   CpuKernelOptions options = {};
   int launches = 0;
+  int64_t items = 0;  // of the last launch, if that is known
 
   void operator()(kernel::Arena& arena, const kernel::Kernel& kernel, const graph::DimValues& dims,
                   Tensors& tensors) {
     const CpuKernel code = nest_launches(arena, kernel, target, options);
     launches += static_cast<int>(code.launches.size());
+    items = code.launches.back().items.constant_value().value_or(0);
     run_launches(arena, kernel, code, target, dims, tensors);
   }
 };
@@ -310,43 +312,67 @@ TEST(NestLaunches, PairsOfBf16ComeOutInTheirPlaces) {
     }
 }
 
+/// What is made of a row's maximum, by name. Some rows have a NaN, the last at its end.
+Sample made_of_maximum(const std::string& name, DType dtype, int64_t rows, int64_t columns) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  const auto along = [&](NodeId row) {
+    return Edge{graph.whole(row).view.insert_axis(1, columns), row};
+  };
+  const NodeId x = graph.add_input("x", dtype, {rows, columns});
+  const NodeId most = graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{1});
+  const NodeId minus = graph.add_constant(Scalar::of(dtype, -1));
+  const NodeId negated =
+      graph.add(Op::kMul, {graph.whole(most), Edge{View({}, {Expr(rows)}, {}), minus}});
+  const NodeId difference = graph.add(Op::kAdd, {graph.whole(x), along(negated)});
+  const NodeId e = graph.add(Op::kExp, {graph.whole(difference)});
+  const NodeId total = graph.add(Op::kSum, {graph.whole(e)}, graph::ReduceAttribute{1});
+  if (name == "softmax" || name == "both")
+    graph.add_output("y", graph.whole(graph.add(Op::kDiv, {graph.whole(e), along(total)})));
+  if (name == "log softmax")
+    graph.add_output(
+        "y", graph.whole(graph.add(Op::kAdd, {graph.whole(difference),
+                                              along(graph.add(Op::kLog, {graph.whole(total)}))})));
+  if (name == "exponentials") graph.add_output("y", graph.whole(e));
+  if (name == "maximum" || name == "both") graph.add_output("most", graph.whole(most));
+  Array values = filled(dtype, {rows, columns}, 3);
+  const double nan = NAN;
+  for (const int64_t at : {columns, 2 * columns + 77, rows * columns - 1})
+    graph::store(dtype, values.mutable_bytes().data(), at, {&nan, 1});
+  sample.inputs.emplace("x", std::move(values));
+  return sample;
+}
+
 /// A softmax takes its maximum without looking for NaN; whoever sees the maximum otherwise does
 /// not.
 TEST(NestLaunches, RowsWithNanAreNanWhateverIsMadeOfTheirMaximum) {
-  constexpr int64_t kColumns = 200;
   for (const DType dtype : {DType::kF32, DType::kBF16})
-    for (const char* made : {"softmax", "log softmax", "exponentials", "maximum", "both"}) {
-      Sample sample;
-      Graph& graph = sample.graph;
-      const auto along = [&](NodeId row) {
-        return Edge{graph.whole(row).view.insert_axis(1, kColumns), row};
-      };
-      const NodeId x = graph.add_input("x", dtype, {4, kColumns});
-      const NodeId most = graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{1});
-      const NodeId minus = graph.add_constant(Scalar::of(dtype, -1));
-      const NodeId negated =
-          graph.add(Op::kMul, {graph.whole(most), Edge{View({}, {Expr(4)}, {}), minus}});
-      const NodeId difference = graph.add(Op::kAdd, {graph.whole(x), along(negated)});
-      const NodeId e = graph.add(Op::kExp, {graph.whole(difference)});
-      const NodeId total = graph.add(Op::kSum, {graph.whole(e)}, graph::ReduceAttribute{1});
-      const std::string name = made;
-      if (name == "softmax" || name == "both")
-        graph.add_output("y", graph.whole(graph.add(Op::kDiv, {graph.whole(e), along(total)})));
-      if (name == "log softmax")
-        graph.add_output("y", graph.whole(graph.add(
-                                  Op::kAdd, {graph.whole(difference),
-                                             along(graph.add(Op::kLog, {graph.whole(total)}))})));
-      if (name == "exponentials") graph.add_output("y", graph.whole(e));
-      if (name == "maximum" || name == "both") graph.add_output("most", graph.whole(most));
-      Array values = filled(dtype, {4, kColumns}, 3);
-      const double nan = NAN;
-      for (const int64_t at : {kColumns, 2 * kColumns + 77, 4 * kColumns - 1})
-        graph::store(dtype, values.mutable_bytes().data(), at, {&nan, 1});
-      sample.inputs.emplace("x", std::move(values));
+    for (const char* name : {"softmax", "log softmax", "exponentials", "maximum", "both"}) {
       SCOPED_TRACE(fmt::format("{} of dtype {}", name, static_cast<int>(dtype)));
-      check(sample, {}, {2e-2, 2e-2});
+      check(made_of_maximum(name, dtype, 4, 200), {}, {2e-2, 2e-2});
       if (HasFailure()) return;
     }
+}
+
+/// Results of a row leave while the next one is computed, in items of sixteen rows.
+TEST(NestLaunches, RowsAreStoredWhileTheNextOneIsComputed) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64})
+    for (const char* name : {"softmax", "log softmax", "both"})
+      for (const int64_t rows : {512, 523})
+        for (const bool keep : {true, false}) {
+          Runner runner;
+          runner.options.streaming_bytes = 1;
+          runner.options.nest = {.online = false, .keep_rows = keep};
+          SCOPED_TRACE(fmt::format("{} of dtype {}, {} rows, keep {}", name,
+                                   static_cast<int>(dtype), rows, keep));
+          kernel::test::check_cuts(
+              made_of_maximum(name, dtype, rows, 512), std::ref(runner),
+              dtype == DType::kF32 ? Closeness{1e-5, 1e-5} : Closeness{2e-2, 2e-2}, 0);
+          if (graph::bits(dtype) >= 32 && std::string(name) != "both") {
+            EXPECT_EQ(runner.items, (rows + 15) / 16);
+          }
+          if (HasFailure()) return;
+        }
 }
 
 /// The same of x*x + x*c, whose products may be fused with the sum in two ways.

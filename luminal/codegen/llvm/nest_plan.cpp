@@ -1,6 +1,7 @@
 #include "luminal/codegen/llvm/nest_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace luminal::codegen {
 
@@ -91,6 +92,7 @@ NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const C
   choose_lanes();
   choose_streaming();
   transposition_ = find_transposition();
+  overlap_ = find_overlap();
   choose_blocks();
   place_scratch();
 }
@@ -270,10 +272,22 @@ void NestPlan::choose_blocks() {
       columns *= std::max(1, kWordBits / bits);
     blocks_.back() = std::max<int64_t>(lanes_, columns);
     blocks_[transposition_->axis] = options_.transposed_rows;
+    // Two lines of a row at a time are one more that memory need not look for.
+    Transposition twice = *transposition_;
+    twice.run *= 2;
+    const Expr across = loop->axes[twice.axis].axis_extent();
+    if (streaming_ == Streaming::kAlways && divisible_by(across, twice.run)) {
+      std::swap(*transposition_, twice);
+      if (!gathers_lines()) std::swap(*transposition_, twice);
+    }
     return;
   }
   if (is_interchanged(*loop)) {
     blocks_.back() = rounded(kInterchangedBlock);
+    return;
+  }
+  if (overlap_) {
+    blocks_.back() = overlap_->rows;
     return;
   }
   Expr inner = work_inside(*loop);

@@ -75,6 +75,13 @@ class NestPlan {
   /// Whether a run of rows of one item waits in the nearest cache before it is stored past the
   /// caches: vectors of narrow elements are short pieces of their rows.
   bool gathers_lines() const;
+  /// Rows that are stored while the next one is computed (nest_overlap.cpp).
+  struct Overlap {
+    const kernel::Statement* costly;  ///< the loop of a row that is followed by its last one
+    const kernel::Statement* last;    ///< stores, within the costly loop of the next row
+    int64_t rows;                     ///< of one item
+  };
+  const std::optional<Overlap>& overlap() const { return overlap_; }
   /// Whether squares at the borders are masked; else they are gathered.
   bool masks_squares() const;
 
@@ -103,6 +110,10 @@ class NestPlan {
   bool has_short_strides(const kernel::Statement& loop, const symbolic::Expr& axis) const;
   int64_t number_of(kernel::BodyId id) const;
   std::optional<Transposition> find_transposition() const;
+  std::optional<Overlap> find_overlap() const;
+  bool is_whole_row(const kernel::Statement& loop) const;
+  bool waits_well(const kernel::Statement& row, const kernel::Statement& costly,
+                  const kernel::Statement& last) const;
   void write(const std::vector<kernel::Statement>& block, std::string& text) const;
 
   const kernel::Arena& arena_;
@@ -122,6 +133,7 @@ class NestPlan {
   std::vector<symbolic::Expr> accumulator_offsets_;
   symbolic::Expr interchanged_offset_;
   std::optional<Transposition> transposition_;
+  std::optional<Overlap> overlap_;
   symbolic::Expr scratch_bytes_;
 };
 

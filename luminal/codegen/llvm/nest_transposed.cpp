@@ -82,8 +82,13 @@ void NestEmitter::emit_lines(const Statement& loop, Value* row, const Range& col
     fill_lines(loop, lines, rows, {column, columns.end}, ir_.CreateSub(column, columns.begin));
   });
   lane_axis_ = loop.axes.back();
+  Value* vectors = ir_.CreateSDiv(ir_.CreateSub(columns.end, columns.begin), step);
   builder_.loop(rows.begin, rows.end, builder_.index(1), [&](Value* at) {
     builder_.loop(columns.begin, columns.end, step, [&](Value* column) {
+      // As many lines as are stored are asked for, so that memory reads while it writes.
+      Value* line = ir_.CreateMul(ir_.CreateSub(at, rows.begin), vectors);
+      line = ir_.CreateAdd(line, ir_.CreateSDiv(ir_.CreateSub(column, columns.begin), step));
+      ask_for_run(loop, rows.end, columns.begin, line);
       axes_[loop.axes[transposition.axis].axis_id()] = at;
       axes_[loop.axes.back().axis_id()] = column;
       known_.emplace_back();
@@ -100,13 +105,32 @@ void NestEmitter::emit_lines(const Statement& loop, Value* row, const Range& col
   lane_axis_.reset();
 }
 
+/// Asks for one line of the run that begins at a row, of all that lie across.
+void NestEmitter::ask_for_run(const Statement& loop, Value* row, Value* column, Value* line) {
+  const NestPlan::Transposition& transposition = *plan_.transposition();
+  for (const BodyId id : transposition.loads) {
+    const BodyNode& node = arena_[id];
+    const graph::TensorType& type = arena_.tensor(node.tensor);
+    const int bytes = graph::bits(type.dtype) / 8;
+    const int64_t elements = builder_.target().vector_bytes() / bytes;
+    Value* lines = builder_.index(std::max<int64_t>(1, transposition.run / elements));
+    Value* part = ir_.CreateMul(ir_.CreateURem(line, lines), builder_.index(elements));
+    axes_[loop.axes[transposition.axis].axis_id()] = ir_.CreateAdd(row, part);
+    axes_[loop.axes.back().axis_id()] = ir_.CreateAdd(column, ir_.CreateUDiv(line, lines));
+    Value* position = index_at_first_lane(position_of(node.exprs, type.shape));
+    builder_.prefetch(
+        builder_.offset(buffers_.at(node.tensor), ir_.CreateMul(position, builder_.index(bytes))),
+        2);
+  }
+}
+
 /// One vector of columns of all rows, `along` the lines.
 void NestEmitter::fill_lines(const Statement& loop, llvm::ArrayRef<Lines> lines, const Range& rows,
                              const Range& columns, Value* along) {
   const NestPlan::Transposition& transposition = *plan_.transposition();
   std::vector<Tile> tiles;
   for (const BodyId id : transposition.loads)
-    tiles.push_back(tile_of(id, loop, rows, columns, true));
+    tiles.push_back(tile_of(id, loop, rows, columns, true, false));
   builder_.loop(builder_.index(0), builder_.index(transposition.run),
                 builder_.index(transposition.side), [&](Value* first) {
                   for (size_t k = 0; k < tiles.size(); ++k) {
@@ -132,7 +156,7 @@ void NestEmitter::emit_tile(const Statement& loop, const Range& rows, const Rang
   const NestPlan::Transposition& transposition = *plan_.transposition();
   std::vector<Tile> tiles;
   for (const BodyId id : transposition.loads)
-    tiles.push_back(tile_of(id, loop, rows, columns, whole));
+    tiles.push_back(tile_of(id, loop, rows, columns, whole, true));
   if (transposition.run == transposition.side)
     return emit_square(loop, tiles, builder_.index(0), rows, columns, whole);
   builder_.loop(builder_.index(0), builder_.index(transposition.run),
@@ -144,9 +168,9 @@ void NestEmitter::emit_tile(const Statement& loop, const Range& rows, const Rang
                 });
 }
 
-/// Where the runs of a load lie: in the tensor itself, or copied line by line.
+/// Where the runs of a load lie: in the tensor itself, or copied line by line. `asks` for the next.
 NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const Range& rows,
-                                       const Range& columns, bool whole) {
+                                       const Range& columns, bool whole, bool asks) {
   const NestPlan::Transposition& transposition = *plan_.transposition();
   const BodyNode& node = arena_[id];
   const graph::TensorType& type = arena_.tensor(node.tensor);
@@ -156,14 +180,14 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
   Value* last = ir_.CreateSub(columns.end, builder_.index(1));
   // There are more rows than the processor follows by itself: each asks for its next line.
   const int64_t line_bytes = int64_t{transposition.run} * bytes;
-  const auto place = [this, &loop, position, line_bytes, bytes, columns, last, whole,
+  const auto place = [this, &loop, position, line_bytes, bytes, columns, last, whole, asks,
                       base = buffers_.at(node.tensor)](Value* lane) {
     Value* column = ir_.CreateAdd(columns.begin, lane);
     // Beyond the end the last one is read again.
     if (!whole) column = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, last);
     axes_[loop.axes.back().axis_id()] = column;
     Value* at = builder_.offset(base, ir_.CreateMul(index_.emit(position), builder_.index(bytes)));
-    builder_.prefetch(builder_.offset(at, line_bytes), 2);
+    if (asks) builder_.prefetch(builder_.offset(at, line_bytes), 2);
     return at;
   };
   llvm::Type* element = ir_.getIntNTy(static_cast<unsigned>(bytes) * 8);

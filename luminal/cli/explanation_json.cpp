@@ -29,7 +29,7 @@ class ExplanationWriter {
     result["steps"] = list(all_.steps, [&](const auto& each) { return step(each); });
     result["kernels"] = list(all_.kernels, kernel);
     result["memory"] = memory(all_.memory);
-    result["search"] = all_.search ? search(*all_.search) : ordered_json(nullptr);
+    result["search"] = all_.search ? search(*all_.search, all_.structures) : ordered_json(nullptr);
     result["variants"] = list(all_.variants, [&](const compiler::Explanation& each) {
       return ExplanationWriter(each, times_).run();
     });
@@ -107,6 +107,7 @@ class ExplanationWriter {
     number(row, "estimated_us", way.estimated_us);
     number(row, "measured_us", way.measured_us);
     text(row, "rejected", way.rejected);
+    text(row, "why", way.why);
     return row;
   }
 
@@ -152,17 +153,19 @@ class ExplanationWriter {
     return row;
   }
 
-  static ordered_json search(const compiler::SearchReport& report) {
+  static ordered_json search(const compiler::SearchReport& report,
+                             const std::vector<compiler::ExplainedWay>& plans) {
     ordered_json row = {{"structures", report.structures}, {"kernels", report.kernels},
                         {"trials", report.measured},       {"known", report.known},
                         {"rejected", report.rejected},     {"finished", report.finished}};
     number(row, "first_plan_us", report.fast_us);
     number(row, "best_us", report.best_us);
-    row["plans"] = list(report.trials, [](const compiler::StructureTrial& each) {
-      ordered_json trial = {{"name", each.name}, {"used", each.used}};
-      number(trial, "kernels_us", each.kernels_us);
+    row["plans"] = list(plans, [](const compiler::ExplainedWay& each) {
+      ordered_json trial = {{"name", each.schedule}, {"used", each.used}};
+      number(trial, "kernels_us", each.estimated_us);
       number(trial, "measured_us", each.measured_us);
       text(trial, "rejected", each.rejected);
+      text(trial, "why", each.why);
       return trial;
     });
     return row;

@@ -163,7 +163,7 @@ function wayTable(ways) {
   const time = way => way.measured_us || way.estimated_us || 0;
   return sortable("ways-table", ["way", "", "#time"], ways.map(way => ({cells: [
     [way.schedule, way.schedule],
-    [way.used ? "used" : way.rejected ? way.rejected : "", way.used ? 0 : way.rejected ? 2 : 1],
+    [way.used ? "used" : way.rejected || way.why || "", way.used ? 0 : way.rejected ? 2 : 1],
     [time(way) ? (way.measured_us ? "" : "~") + duration(time(way)) : "", time(way)]]})));
 }
 function showWhy(section, all) {
@@ -272,7 +272,7 @@ function showMemory(section, all) {
 function showPlans(section, all) {
   section.append(make("h2", {}, "Plans that were compared"), sortable("plans-table",
     ["plan", "", "#a run", "#its kernels, each alone"], all.search.plans.map(plan => ({cells: [
-      [plan.name, plan.name], [plan.used ? "used" : plan.rejected || "", plan.used ? 0 : 1],
+      [plan.name, plan.name], [plan.used ? "used" : plan.rejected || plan.why || "", plan.used ? 0 : 1],
       [plan.measured_us ? duration(plan.measured_us) : "", plan.measured_us || Infinity],
       [plan.kernels_us ? duration(plan.kernels_us) : "", plan.kernels_us || Infinity]]}))),
     make("p", {class: "muted"}, amount(all.search.trials, "trial") + " now, " + all.search.known + " known, " +

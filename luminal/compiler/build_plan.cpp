@@ -411,7 +411,8 @@ class PlanBuilder {
   ProgramSearch search_;
   PlannedProgram planned_;
   const GraphTerms terms_{[&](size_t definition) { return planned_.name(definition); },
-                          [&](NodeId id) { return planned_.origin(id); }};
+                          [&](NodeId id) { return planned_.origin(id); },
+                          [&](NodeId id) { return planned_.is_made_by_rules(id); }};
   const kernel::Program& program_;
   kernel::Arena& arena_;
   kernel::CutPlan& cut_;

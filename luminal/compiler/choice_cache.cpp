@@ -116,6 +116,7 @@ support::Hash128 choice_key(const ChoiceProgram& program, const CutSearchOptions
   for (const kernel::NamedRegion& region : program.named_regions()) {
     hasher.add(region.result.value).add(region.inside.size());
     for (const NodeId id : region.inside) hasher.add(id.value);
+    for (const NodeId id : region.operands) hasher.add(id.value);
   }
   for (const std::vector<kernel::Pick>& picks : program.joint_choices()) {
     hasher.add(picks.size());

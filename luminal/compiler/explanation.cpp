@@ -5,8 +5,7 @@
 
 #include "luminal/codegen/llvm/schedule.h"
 #include "luminal/compiler/explanation_memory.h"
-#include "luminal/search/kernel_bench.h"
-#include "luminal/search/tuning_database.h"
+#include "luminal/compiler/explanation_ways.h"
 
 namespace luminal::compiler {
 namespace {
@@ -63,7 +62,7 @@ class Explainer {
       result_.estimated_us += step.estimated_us;
       result_.floor_us += step.floor_us;
     }
-    add_structures();
+    if (options_.search) result_.structures = compared_plans(*options_.search);
     for (const Plan& variant : plan_.variants) {
       ExplainOptions other = options_;
       other.step_us.clear();  // it was another one that ran
@@ -102,29 +101,8 @@ class Explainer {
     kernel.refused = note.refused;
     kernel.boundaries = note.boundaries;
     if (!note.boundaries.empty()) result_.has_reasons = true;
-    for (const plan::OtherWay& other : note.others)
-      kernel.ways.push_back({other.schedule, false, other.estimated_us, 0.0, ""});
-    add_measured(note, kernel);
+    kernel.ways = other_ways(note, options_);
     result_.kernels.push_back(std::move(kernel));
-  }
-
-  /// What a search has measured of the kernel, here and for these sizes.
-  void add_measured(const KernelNote& note, ExplainedKernel& kernel) {
-    if (options_.database == nullptr) return;
-    const auto hash = support::parse_hash128(note.identity);
-    if (!hash) return;
-    const search::TuningKey key{*hash, note.shapes, options_.device, search::compiler_text()};
-    for (const search::TuningRecord& record : options_.database->records(key)) {
-      auto way =
-          std::find_if(kernel.ways.begin(), kernel.ways.end(),
-                       [&](const ExplainedWay& each) { return each.schedule == record.schedule; });
-      if (way == kernel.ways.end())
-        way = kernel.ways.insert(kernel.ways.end(), {record.schedule, false, 0.0, 0.0, ""});
-      if (const auto* timing = std::get_if<search::Timing>(&record.result))
-        way->measured_us = timing->median_us;
-      else
-        way->rejected = search::to_string(record.result);
-    }
   }
 
   void add_step(const PlanStep& step, bool once, double measured_us) {
@@ -173,23 +151,8 @@ class Explainer {
       if (!once) ++kernel.uses;
       if (!kernel.implementation.empty()) continue;
       kernel.implementation = implementation_of(schedule);
-      mark_used(kernel, schedule);
+      mark_used(kernel.ways, schedule, kernel.estimated_us, options_.search.has_value());
     }
-  }
-
-  static void mark_used(ExplainedKernel& kernel, const std::string& schedule) {
-    auto used = std::find_if(kernel.ways.begin(), kernel.ways.end(),
-                             [&](const ExplainedWay& each) { return each.schedule == schedule; });
-    if (used == kernel.ways.end())
-      used = kernel.ways.insert(kernel.ways.end(), {schedule, false, 0.0, 0.0, ""});
-    used->used = true;
-    if (used->estimated_us == 0) used->estimated_us = kernel.estimated_us;
-    const auto rank = [](const ExplainedWay& way) {
-      return std::tuple(!way.used, !way.rejected.empty(), way.measured_us == 0, way.measured_us);
-    };
-    std::stable_sort(
-        kernel.ways.begin(), kernel.ways.end(),
-        [&](const ExplainedWay& a, const ExplainedWay& b) { return rank(a) < rank(b); });
   }
 
   /// Bytes and flops: the model's of whole kernels, those of the buffers for everything else.
@@ -238,13 +201,6 @@ class Explainer {
           buffer.place == "input" || buffer.place == "constant" || buffer.place == "prepared";
       if (buffer.used && lasts) touched_ += buffer.bytes;
     }
-  }
-
-  void add_structures() {
-    if (!options_.search) return;
-    for (const StructureTrial& trial : options_.search->trials)
-      result_.structures.push_back(
-          {trial.name, trial.used, trial.kernels_us, trial.measured_us, trial.rejected});
   }
 
   const Plan& plan_;

@@ -22,9 +22,12 @@ namespace luminal::compiler {
 struct ExplainedWay {
   std::string schedule;       ///< or the name of a plan
   bool used = false;          ///< it is the one that runs
-  double estimated_us = 0.0;  ///< 0: the model does not tell
+  double estimated_us = 0.0;  ///< by the model; 0 only for what was measured or does not count
   double measured_us = 0.0;   ///< alone, by a search; 0: not measured
+  double spread_us = 0.0;     ///< half of the samples lie so near to that
+  int samples = 0;            ///< of the measurement
   std::string rejected;       ///< why it does not count; empty: it does
+  std::string why;            ///< what counts and is not used: why not
 };
 
 /// A kernel, however often it runs.

@@ -339,12 +339,12 @@ class TextWriter {
 
   static std::string way_text(const ExplainedWay& way) {
     std::string text = way.schedule;
-    if (!way.rejected.empty()) return text + ", " + way.rejected;
+    if (!way.rejected.empty()) return text + ": " + way.rejected;
     if (way.measured_us > 0)
-      text += fmt::format(", {} alone", time_text(way.measured_us));
-    else if (way.estimated_us > 0)
+      text += fmt::format(", measured {} alone", time_text(way.measured_us));
+    else
       text += fmt::format(", about {}", time_text(way.estimated_us));
-    return text;
+    return way.why.empty() ? text : text + ": " + way.why;
   }
 
   void others(const ExplainedKernel& kernel) {
@@ -425,7 +425,7 @@ class TextWriter {
       if (trial.estimated_us > 0)
         text += fmt::format("{} its kernels {}", trial.measured_us > 0 ? "," : ":",
                             time_text(trial.estimated_us));
-      if (!trial.rejected.empty()) text += "; " + trial.rejected;
+      if (!trial.rejected.empty() || !trial.why.empty()) text += "; " + trial.rejected + trial.why;
       wrapped(trial.used ? "  used  " : "        ", text);
     }
   }

@@ -1,23 +1,12 @@
 #include "luminal/compiler/kernel_notes.h"
 
-#include <limits>
-
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/cpu_schedules.h"
 #include "luminal/codegen/llvm/scan_kernel.h"
+#include "luminal/codegen/llvm/schedule_cost.h"
 #include "luminal/compiler/fusion_notes.h"
 
 namespace luminal::compiler {
-namespace {
-
-/// Kernels without matrix units: what loops would take.
-kernel::Machine machine_of_loops(kernel::Machine machine) {
-  machine.smallest_matrix = std::numeric_limits<int64_t>::max();
-  return machine;
-}
-
-}  // namespace
-
 KernelNotes::KernelNotes(PlannedProgram& planned, const kernel::CutSearchOptions& cut,
                          const Options& options, const std::vector<std::vector<std::string>>& words)
     : planned_(planned), cut_(cut), options_(options), words_(words) {}
@@ -61,17 +50,23 @@ void KernelNotes::note_others(const KernelSet& kernels, const KernelUse& use,
                               KernelNote& note) const {
   const search::KernelTask task = kernels.task(use.kernel);
   const codegen::Schedule& used = kernels.code(use).schedule;
+  const auto cost_of = [&](const codegen::Schedule& schedule) {
+    return codegen::schedule_cost(*task.arena, task.kernel, schedule, task.target, task.options,
+                                  cut_.machine);
+  };
+  // The estimate of the kernel stays what it is: others are to it as their costs are.
+  const auto own = cost_of(used);
+  const double scale = std::holds_alternative<double>(own) && std::get<double>(own) > 0
+                           ? note.estimated_us / std::get<double>(own)
+                           : 1.0;
   for (const codegen::Schedule& start :
        codegen::cpu_family_schedules(*task.arena, task.kernel, task.target, task.options)) {
-    if (start.family() == used.family()) continue;
-    double microseconds = 0;
-    if (start.family() == "nest")
-      microseconds = kernel::estimate(*task.arena, task.kernel, machine_of_loops(cut_.machine),
-                                      {.dims = task.options.dims,
-                                       .typical_dim = task.options.typical_dim,
-                                       .reassociate = task.options.reassociate})
-                         .microseconds;
-    note.others.push_back({start.to_string(), microseconds});
+    if (start == used) continue;
+    const auto cost = cost_of(start);
+    if (const auto* refusal = std::get_if<codegen::ScheduleRefusal>(&cost))
+      note.others.push_back({start.to_string(), 0.0, refusal->why});
+    else
+      note.others.push_back({start.to_string(), scale * std::get<double>(cost), ""});
   }
 }
 

@@ -21,6 +21,10 @@ bool is_silent(graph::Op op) {
          op == graph::Op::kCast;
 }
 
+bool is_in(const kernel::NamedRegion& region, NodeId id) {
+  return std::find(region.inside.begin(), region.inside.end(), id) != region.inside.end();
+}
+
 /// The product that a sum of products adds up.
 std::optional<NodeId> product_summed(const kernel::Program& program, NodeId id) {
   const graph::Node& node = program.node(id);
@@ -29,6 +33,139 @@ std::optional<NodeId> product_summed(const kernel::Program& program, NodeId id) 
   if (program.node(summed).op != graph::Op::kMul) return std::nullopt;
   return summed;
 }
+
+/// Finds the words of one kernel, in the order of the graph.
+class KernelWords {
+ public:
+  KernelWords(const kernel::Program& program, std::span<const NodeId> inside,
+              const GraphTerms& terms)
+      : program_(program), inside_(inside), terms_(terms), regions_(program.named_regions()) {}
+
+  std::vector<std::string> run() {
+    // The widest definition says most about a node.
+    std::vector<size_t> order;
+    for (size_t k = regions_.size(); k-- > 0;)  // of equal ones the last has the others inside
+      if (contains(inside_, regions_[k].result)) order.push_back(k);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return regions_[a].inside.size() > regions_[b].inside.size();
+    });
+    for (const bool whole : {true, false})
+      for (const size_t k : order) add_definition(regions_[k], whole);
+    add_products();
+    for (const NodeId id : inside_)
+      if (covered_.count(id) == 0 && !is_silent(program_.node(id).op)) add_rest(id);
+    if (words_.empty())
+      for (const NodeId id : inside_) add_op(id);
+    return sorted();
+  }
+
+ private:
+  void add_op(NodeId id) {
+    words_.emplace_back(id, std::string(graph::name(program_.node(id).op)));
+  }
+
+  /// Whether nothing is computed by these nodes: other kernels did, and left the result in pieces.
+  bool is_moved_only(const std::set<NodeId>& nodes) const {
+    return std::all_of(nodes.begin(), nodes.end(),
+                       [&](NodeId id) { return is_silent(program_.node(id).op); });
+  }
+
+  /// What a kernel has of a definition whose result it has.
+  struct Reach {
+    std::set<NodeId> nodes;
+    bool whole = true;  ///< nothing of it is read from memory
+  };
+
+  /// Up to values that are not of the definition. Rules may have written it in other words.
+  Reach reach_of(const kernel::NamedRegion& region) const {
+    Reach reach{{region.result}, true};
+    std::vector<NodeId> pending{region.result};
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      for (const graph::Edge& edge : program_.node(id).operands) {
+        const bool of_it = is_in(region, edge.node);
+        if (!contains(inside_, edge.node)) {
+          if (of_it && !kernel::is_source(program_.node(edge.node))) reach.whole = false;
+        } else if ((of_it || terms_.is_new(edge.node)) && reach.nodes.insert(edge.node).second) {
+          pending.push_back(edge.node);
+        }
+      }
+    }
+    return reach;
+  }
+
+  /// A definition whose result is here, if all of it is, or if something of it is elsewhere.
+  void add_definition(const kernel::NamedRegion& region, bool whole) {
+    const bool is_known = covered_.count(region.result) != 0;
+    if (is_known && (whole || begun_.count(region.result) != 0)) return;
+    const Reach reach = reach_of(region);
+    if (reach.whole != whole || (is_moved_only(reach.nodes) && !region.inside.empty())) return;
+    const std::string name = terms_.name(region.definition);
+    words_.emplace_back(region.result, whole ? name : "part of " + name);
+    if (!is_known) covered_.insert(reach.nodes.begin(), reach.nodes.end());
+    if (whole) return;
+    begun_.insert(region.result);
+    parts_.insert(&region);
+  }
+
+  /// The narrowest definition that something made by rules is needed for.
+  const kernel::NamedRegion* region_of_origin(NodeId id) const {
+    const NodeId origin = terms_.origin(id);
+    const kernel::NamedRegion* narrowest = nullptr;
+    for (const kernel::NamedRegion& region : regions_) {
+      if (narrowest != nullptr && region.inside.size() >= narrowest->inside.size()) continue;
+      const bool is_for_it =
+          terms_.origin(region.result) == origin ||
+          std::any_of(region.inside.begin(), region.inside.end(),
+                      [&](NodeId each) { return terms_.origin(each) == origin; });
+      if (is_for_it) narrowest = &region;
+    }
+    return narrowest;
+  }
+
+  /// Sums of products that no definition has as they are: rules made them, for one or for several.
+  void add_products() {
+    for (const NodeId id : inside_) {
+      const std::optional<NodeId> product = product_summed(program_, id);
+      if (!product || covered_.count(id) != 0 || covered_.count(*product) != 0) continue;
+      if (!contains(inside_, *product)) continue;
+      const kernel::NamedRegion* region = terms_.is_new(id) ? region_of_origin(id) : nullptr;
+      words_.emplace_back(id, region == nullptr ? "product" : terms_.name(region->definition));
+      covered_.insert({id, *product});
+    }
+  }
+
+  /// An op beside the definitions, or a piece of one that another kernel ends.
+  void add_rest(NodeId id) {
+    const kernel::NamedRegion* narrowest = nullptr;
+    for (const kernel::NamedRegion& region : regions_) {
+      if (!is_in(region, id)) continue;
+      if (narrowest == nullptr || region.inside.size() < narrowest->inside.size())
+        narrowest = &region;
+    }
+    if (narrowest == nullptr) return add_op(id);
+    if (parts_.insert(narrowest).second)
+      words_.emplace_back(id, "part of " + terms_.name(narrowest->definition));
+  }
+
+  std::vector<std::string> sorted() {
+    for (auto& [id, word] : words_) id = terms_.origin(id);
+    std::sort(words_.begin(), words_.end());
+    std::vector<std::string> result;
+    for (auto& [id, word] : words_) result.push_back(std::move(word));
+    return result;
+  }
+
+  const kernel::Program& program_;
+  std::span<const NodeId> inside_;
+  const GraphTerms& terms_;
+  std::span<const kernel::NamedRegion> regions_;
+  std::vector<std::pair<NodeId, std::string>> words_;
+  std::set<NodeId> covered_;
+  std::set<NodeId> begun_;  // results of definitions that other kernels have parts of
+  std::set<const kernel::NamedRegion*> parts_;  // definitions that are named as such
+};
 
 }  // namespace
 
@@ -49,44 +186,7 @@ std::vector<NodeId> nodes_inside(const kernel::Program& program, std::span<const
 
 std::vector<std::string> words_of(const kernel::Program& program, std::span<const NodeId> inside,
                                   const GraphTerms& terms) {
-  // Which regions are whole inside; the widest one says most about a node.
-  std::vector<std::pair<NodeId, std::string>> words;
-  std::set<NodeId> covered;
-  const std::span<const kernel::NamedRegion> regions = program.named_regions();
-  std::vector<size_t> order;
-  for (size_t k = 0; k < regions.size(); ++k) order.push_back(k);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return regions[a].inside.size() > regions[b].inside.size();
-  });
-  for (const size_t k : order) {
-    const kernel::NamedRegion& region = regions[k];
-    const bool whole = contains(inside, region.result) && covered.count(region.result) == 0 &&
-                       std::all_of(region.inside.begin(), region.inside.end(),
-                                   [&](NodeId id) { return contains(inside, id); });
-    if (!whole) continue;
-    words.push_back({region.result, terms.name(region.definition)});
-    covered.insert(region.result);
-    covered.insert(region.inside.begin(), region.inside.end());
-  }
-  // A sum of products that has no name was made by rules.
-  for (const NodeId id : inside) {
-    const std::optional<NodeId> product = product_summed(program, id);
-    if (!product || covered.count(id) != 0 || covered.count(*product) != 0) continue;
-    if (!contains(inside, *product)) continue;
-    words.push_back({id, "product"});
-    covered.insert({id, *product});
-  }
-  for (const NodeId id : inside)
-    if (covered.count(id) == 0 && !is_silent(program.node(id).op))
-      words.push_back({id, std::string(graph::name(program.node(id).op))});
-  if (words.empty())
-    for (const NodeId id : inside)
-      words.push_back({id, std::string(graph::name(program.node(id).op))});
-  for (auto& [id, word] : words) id = terms.origin(id);
-  std::sort(words.begin(), words.end());
-  std::vector<std::string> result;
-  for (auto& [id, word] : words) result.push_back(std::move(word));
-  return result;
+  return KernelWords(program, inside, terms).run();
 }
 
 std::string label_of(std::span<const std::string> words) {

@@ -22,9 +22,12 @@ struct GraphTerms {
   std::function<std::string(size_t)> name;
   /// The node of the graph that a node belongs to: words come in the graph's order.
   std::function<graph::NodeId(graph::NodeId)> origin;
+  /// True for nodes that the graph does not have: rules made them.
+  std::function<bool(graph::NodeId)> is_new;
 };
 
-/// What a kernel computes, in words: {"rms_norm", "matmul", "add"}.
+/// What a kernel computes, in words: {"rms_norm", "matmul", "add"}. A definition of which other
+/// kernels compute something is "part of" it here.
 std::vector<std::string> words_of(const kernel::Program& program,
                                   std::span<const graph::NodeId> inside, const GraphTerms& terms);
 

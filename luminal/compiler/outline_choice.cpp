@@ -156,7 +156,7 @@ std::optional<NodeId> ExpandedProgram::known(NodeId chosen, size_t instance) con
   return found == made_.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// Named definitions that are still computed as they were.
+/// Named definitions, with those of their nodes that are still computed.
 void ExpandedProgram::name_regions() {
   for (const kernel::NamedRegion& region : chosen_.named_regions()) {
     const uint32_t part = part_of(region.result);
@@ -164,10 +164,10 @@ void ExpandedProgram::name_regions() {
     for (size_t k = 0; k < instances; ++k) {
       const std::optional<NodeId> result = known(region.result, k);
       if (!result) continue;
-      kernel::NamedRegion named{*result, {}, region.definition};
+      kernel::NamedRegion named{*result, {}, region.definition, {}};
       for (const NodeId id : region.inside)
         if (const std::optional<NodeId> inside = known(id, k)) named.inside.push_back(*inside);
-      if (named.inside.size() == region.inside.size()) regions_.push_back(std::move(named));
+      regions_.push_back(std::move(named));
     }
   }
 }

@@ -114,16 +114,25 @@ class Climber {
     return result;
   }
 
-  /// The inside of a named definition fused, its result materialised or not.
+  /// The inside of a named definition fused, its result materialised or not, and what it is applied
+  /// to as it is or materialised too: a template may take nothing but what lies in memory.
   std::vector<std::vector<NodeId>> moves(const Cut& cut, const NamedRegion& region) const {
     std::vector<NodeId> fused;
     for (NodeId id : region.inside)
       if (is_optional_[id.value] && cut.contains(id)) fused.push_back(id);
     if (fused.empty()) return {};
     std::vector<std::vector<NodeId>> result{fused};
+    std::vector<NodeId> with_operands = fused;
+    for (NodeId id : region.operands)
+      if (is_optional_[id.value] && !cut.contains(id) &&
+          std::find(with_operands.begin(), with_operands.end(), id) == with_operands.end())
+        with_operands.push_back(id);
+    if (with_operands.size() > fused.size()) result.push_back(std::move(with_operands));
     if (is_optional_[region.result.value]) {
-      fused.push_back(region.result);
-      result.push_back(std::move(fused));
+      for (size_t k = result.size(); k-- > 0;) {
+        result.push_back(result[k]);
+        result.back().push_back(region.result);
+      }
     }
     return result;
   }

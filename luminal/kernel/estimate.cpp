@@ -18,9 +18,6 @@ namespace {
 /// Bytes that are loaded together do not miss one by one: reuse over this many iterations is near.
 constexpr double kNearReuse = 128;
 
-/// The share of what is not the bottleneck that adds to the time all the same.
-constexpr double kNotOverlapped = 0.2;
-
 struct PathLoop {
   Expr axis;
   LoopRole role;
@@ -330,14 +327,13 @@ class Counter {
     result.vector_flops = counts.vector;
     result.matrix_flops = counts.matrix;
     result.tiled = tiled;
+    result.launches = counts.launches;
     const double used = utilisation(counts, tiled);
     const double compute =
         (counts.matrix / machine_.matrix_flops) + (counts.vector / machine_.vector_flops);
     const double memory = bytes / machine_.memory_bytes;
     const double cache = counts.cache / machine_.cache_bytes;
-    const double longest = std::max({memory, cache, compute});
-    // They overlap, but never wholly.
-    const double seconds = (longest + kNotOverlapped * (memory + cache + compute - longest)) / used;
+    const double seconds = overlapped({memory, cache, compute}) / used;
     result.microseconds = machine_.launch_us * static_cast<double>(counts.launches) +
                           machine_.pass_us * counts.passes + 1e6 * seconds;
     return result;
@@ -401,6 +397,15 @@ Machine Machine::cpu(int64_t cores) {
       .matrix_nesting = 1,
       .nested_step = 100,
       .stores_operands = true};
+}
+
+double overlapped(std::initializer_list<double> times) {
+  // The share of what is not the bottleneck that adds to the time all the same.
+  constexpr double kNotOverlapped = 0.2;
+  double sum = 0;
+  for (const double time : times) sum += time;
+  const double longest = std::max(times);
+  return longest + kNotOverlapped * (sum - longest);
 }
 
 double typical_value(const Expr& expr, const EstimateOptions& options) {

@@ -5,6 +5,7 @@
 // are vector work).
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "luminal/graph/program.h"
@@ -49,6 +50,7 @@ struct Estimate {
   double vector_flops = 0.0;  ///< of vector units
   double matrix_flops = 0.0;  ///< of matrix units
   bool tiled = false;         ///< in tiles, not row by row
+  size_t launches = 1;        ///< with those that store operands
   /// The kernel after the laws that pay, and how its loops are built.
   Kernel kernel;
   NestOptions nest;  ///< options of build_nest
@@ -72,6 +74,9 @@ Estimate estimate(Arena& arena, const Kernel& kernel, const Machine& machine,
 /// One way: this kernel with these loops.
 Estimate estimate_nest(Arena& arena, const Nest& nest, const Machine& machine,
                        const EstimateOptions& options = {});
+
+/// The time of things that overlap, but never wholly: the longest, and a part of the others.
+double overlapped(std::initializer_list<double> times);
 
 /// The number that an extent is taken to be.
 double typical_value(const Expr& expr, const EstimateOptions& options);

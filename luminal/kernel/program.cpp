@@ -18,8 +18,11 @@ bool is_scalar_constant(const Node& node) {
 /// Walks from the result up to the operands. `seen_by` says which definition saw a node last.
 NamedRegion region_of(const graph::Graph& graph, const graph::NamedDefinition& definition,
                       std::vector<size_t>& seen_by, size_t number) {
-  NamedRegion region{definition.result.node, {}, 0};
-  for (const graph::Edge& operand : definition.operands) seen_by[operand.node.value] = number;
+  NamedRegion region{definition.result.node, {}, 0, {}};
+  for (const graph::Edge& operand : definition.operands) {
+    seen_by[operand.node.value] = number;
+    region.operands.push_back(operand.node);
+  }
   std::vector<NodeId> pending{region.result};
   while (!pending.empty()) {
     const NodeId id = pending.back();

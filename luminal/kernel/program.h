@@ -18,8 +18,9 @@ using graph::NodeId;
 /// The nodes between the operands of a named definition and its result.
 struct NamedRegion {
   NodeId result;
-  std::vector<NodeId> inside;  // without the result
-  size_t definition = 0;       // which of the graph's named definitions it is
+  std::vector<NodeId> inside;         ///< without the result
+  size_t definition = 0;              ///< which of the graph's named definitions it is
+  std::vector<NodeId> operands = {};  ///< what it is applied to
 };
 
 /// One definition per id, and the ids that must be computed.

@@ -17,7 +17,8 @@ struct RefusedTemplate {
 /// Another way to compute the kernel, which was possible and not used.
 struct OtherWay {
   std::string schedule;       ///< what its family would choose
-  double estimated_us = 0.0;  ///< 0: the model does not tell it from the one that is used
+  double estimated_us = 0.0;  ///< by the model that the kernel's own estimate is of; 0: see `why`
+  std::string why;            ///< there is no estimate
 };
 
 /// Why a value that the kernel stores is stored, and not computed inside of what reads it.

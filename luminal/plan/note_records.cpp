@@ -65,9 +65,10 @@ void write_note(const KernelNote& note, RecordWriter& out) {
   out.text(shapes);
   write_refused(refused, out);
   out.list(others, [&](const OtherWay& each) {
-    const auto& [schedule, other_us] = each;
+    const auto& [schedule, other_us, why] = each;
     out.text(schedule);
     out.real(other_us);
+    out.text(why);
   });
   out.list(boundaries, [&](const Boundary& each) { write_boundary(each, out); });
 }
@@ -82,8 +83,9 @@ KernelNote read_note(RecordReader& in) {
   note.shapes = in.text();
   note.refused = read_refused(in);
   note.others = in.list([&] {
-    OtherWay other{in.text(), 0.0};
+    OtherWay other{in.text(), 0.0, {}};
     other.estimated_us = in.real();
+    other.why = in.text();
     return other;
   });
   note.boundaries = in.list([&] { return read_boundary(in); });

@@ -285,7 +285,8 @@ Choices ChoiceReader::read() {
   choices.place.assign(place_of_node_.begin(),
                        place_of_node_.begin() + static_cast<std::ptrdiff_t>(graph_size_));
   for (const kernel::NamedRegion& region : source_.named_regions()) {
-    kernel::NamedRegion placed{place_of(region.result), {}, region.definition};
+    kernel::NamedRegion placed{place_of(region.result), {}, region.definition, {}};
+    for (const NodeId id : region.operands) placed.operands.push_back(place_of(id));
     for (const NodeId id : region.inside)
       if (place_of(id) != placed.result) placed.inside.push_back(place_of(id));
     choices.program.add_region(std::move(placed));

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace luminal::search {
 namespace {
@@ -10,7 +12,17 @@ namespace {
 constexpr std::array<std::string_view, 6> kWhys = {"compile", "resources",     "wrong result",
                                                    "crash",   "out of bounds", "timeout"};
 
+/// How far the median may be from the truth, about.
+double doubt_us(const Timing& timing) {
+  return timing.spread_us / std::sqrt(std::max(timing.samples, 1));
+}
+
 }  // namespace
+
+double noise_us(const Timing& standard, const Timing& other) {
+  constexpr double kLeastGain = 0.02;
+  return std::max(kLeastGain * standard.median_us, doubt_us(standard) + doubt_us(other));
+}
 
 std::string_view to_string(Rejected::Why why) { return kWhys[static_cast<size_t>(why)]; }
 

@@ -17,6 +17,9 @@ struct Timing {
   bool operator==(const Timing&) const = default;
 };
 
+/// What is quicker than `standard` by less is as likely to be luck.
+double noise_us(const Timing& standard, const Timing& other);
+
 /// Why a candidate does not count.
 struct Rejected {
   /// What went wrong.

@@ -15,11 +15,6 @@ const Timing* timing_in(const std::vector<TuningRecord>& records, const std::str
   return nullptr;
 }
 
-/// How far the median may be from the truth, about.
-double doubt_us(const Timing& timing) {
-  return timing.spread_us / std::sqrt(std::max(timing.samples, 1));
-}
-
 int64_t now_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -139,8 +134,6 @@ class Tuning {
 }  // namespace
 
 TunedChoice choose(const std::vector<TuningRecord>& records, const std::string& default_schedule) {
-  // What is quicker by less is as likely to be luck.
-  constexpr double kLeastGain = 0.02;
   TunedChoice choice;
   choice.tried = records.size();
   const Timing* best = nullptr;
@@ -160,9 +153,7 @@ TunedChoice choose(const std::vector<TuningRecord>& records, const std::string& 
   if (standard == nullptr) return choice;
   choice.default_us = standard->median_us;
   const double gain = standard->median_us - best->median_us;
-  const double noise =
-      std::max(kLeastGain * standard->median_us, doubt_us(*standard) + doubt_us(*best));
-  if (gain < noise) {
+  if (gain < noise_us(*standard, *best)) {
     choice.schedule = default_schedule;
     choice.best_us = standard->median_us;
   }

@@ -91,11 +91,49 @@ TEST_F(Explain, WhatSearchesMeasuredAndRejectedIsToldWithTheReason) {
   fill_database(path);
   const Said text = explain({"softmax", "--database", path});
   EXPECT_EQ(text.code, cli::kDone) << text.err;
-  EXPECT_TRUE(has(text.out, "126 us alone"));
-  EXPECT_TRUE(has(text.out, "instead   nest block=8192 unroll=4, 250 us alone"));
+  EXPECT_TRUE(has(text.out, "measured 126 us alone"));
+  EXPECT_TRUE(has(text.out, "instead   nest block=8192 unroll=4, measured 250 us alone"));
   expect_golden("explain/softmax_database.txt", text.out);
   expect_golden("explain/softmax_database.json",
                 explain({"softmax", "--json", "--database", path}).out);
+}
+
+TEST_F(Explain, EveryWayHasACostAndEveryOneThatIsNotUsedAReason) {
+  size_t others = 0;
+  for (const char* name : {"mlp", "gpt-block", "llama-decode", "cnn", "attention", "softmax"}) {
+    const json all = json::parse(explain({name, "--json"}).out);
+    for (const json& kernel : all["kernels"])
+      for (const json& way : kernel["ways"]) {
+        const bool rejected = way.contains("rejected");
+        EXPECT_TRUE(rejected || way.contains("estimated_us")) << name << way;
+        EXPECT_EQ(way.contains("why"), !rejected && way["used"] == false) << name << way;
+        others += way["used"] == false ? 1 : 0;
+      }
+  }
+  EXPECT_GT(others, 10U);
+}
+
+TEST_F(Explain, ReasonsFollowFromWhatWasMeasured) {
+  const json kernel = json::parse(explain({"softmax", "--json"}).out)["kernels"][0];
+  search::TuningDatabase database(folder_.file("tuning.db"));
+  const auto hash = support::parse_hash128(kernel["identity"].get<std::string>());
+  const search::TuningKey key{*hash, "", "cpu znver4, 2 threads", search::compiler_text()};
+  const auto record = [&](const std::string& schedule, double microseconds) {
+    database.record({key, schedule, search::Timing{microseconds, 1.0, 9}, 1});
+  };
+  record(kernel["ways"][0]["schedule"], 100);
+  record("nest unroll=1", 150);
+  record("nest unroll=4", 99);
+  record("nest unroll=8", 50);
+  const json ways =
+      json::parse(explain({"softmax", "--json", "--database", folder_.file("tuning.db")})
+                      .out)["kernels"][0]["ways"];
+  std::map<std::string, std::string> why;
+  for (const json& way : ways) why[way["schedule"]] = way.value("why", "");
+  EXPECT_EQ(why["nest unroll=1"], "measured slower: 1.5 times as long");
+  EXPECT_EQ(why["nest unroll=4"], "measured within noise of the one that is used");
+  EXPECT_EQ(why["nest unroll=8"],
+            "measured quicker, but this plan was made by the model alone: a search takes it");
 }
 
 TEST_F(Explain, TimesAndLimitsAreMeasuredUnlessToldOtherwise) {

@@ -134,6 +134,40 @@ TEST(DeviceOpsTable, PrimitivesTakeTheDTypesOfTheirRule) {
   }
 }
 
+/// What kernels are called that compute the first case of a row, and steps on the host.
+std::set<std::string> words_of(const Row& row, Sheet& sheet) {
+  Cell cell(sheet, DType::kF32);
+  row.write(cell);
+  const compiler::Explanation all = compile(sheet.graph(), {sheet.results().at(0)}).explanation();
+  std::set<std::string> words;
+  for (const compiler::ExplainedKernel& kernel : all.kernels)
+    words.insert(kernel.fused.begin(), kernel.fused.end());
+  for (const compiler::ExplainedStep& step : all.steps)
+    if (step.kind == "host") words.insert(step.label);
+  return words;
+}
+
+TEST(DeviceOpsTable, KernelsAreCalledByTheNamesOfTheirOps) {
+  size_t named = 0;
+  for (const Row& row : all_rows()) {
+    Sheet sheet(17);
+    std::set<std::string> words;
+    try {
+      words = words_of(row, sheet);
+    } catch (const UserError&) {
+      continue;  // not of f32
+    }
+    const auto& definitions = sheet.graph().ir().named();
+    const bool is_named = std::any_of(definitions.begin(), definitions.end(),
+                                      [&](const auto& each) { return each.name == row.op; });
+    if (!is_named) continue;
+    ++named;
+    EXPECT_TRUE(words.contains(row.op) || words.contains("part of " + row.op))
+        << row.op << " is called " << testing::PrintToString(words);
+  }
+  EXPECT_GT(named, 50U);
+}
+
 TEST(DeviceOpsTable, TheDocumentHasNoOtherRows) {
   if (writing_document()) return;
   const std::string document = support::read_file(document_path());

@@ -17,10 +17,12 @@ struct KernelWork {
 };
 
 /// The work of a kernel with products below two reductions: as attention if it is one, else as
-/// loops. Nothing for other kernels, which the estimate knows best.
+/// loops. Nothing for other kernels, which the estimate knows best. Queries meet keys in blocks, or
+/// `query_group` at a time if that is not 0.
 std::optional<KernelWork> attention_work(kernel::Arena& arena, const kernel::Kernel& kernel,
                                          const kernel::Machine& machine,
-                                         const kernel::EstimateOptions& options);
+                                         const kernel::EstimateOptions& options,
+                                         int64_t query_group = 0);
 
 /// Microseconds of the same.
 std::optional<double> attention_cost(kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -74,6 +74,9 @@ class ConvolutionBuilder {
     store_image();
     if (!options_.schedule) choose_blocks();
     add_launch();
+    list_.kernel().vector_products = code_->blocks.along == ConvolutionLanes::kFilters
+                                         ? filter_tile().cost
+                                         : cost_of_pixels(cost_problem());
     return std::move(list_.kernel());
   }
 

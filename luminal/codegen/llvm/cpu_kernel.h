@@ -79,6 +79,9 @@ struct CpuKernel {
   std::vector<symbolic::Expr> temporaries;    ///< sizes in bytes, over the dims
   Schedule schedule;                          ///< given in the options, it makes the same code
   std::vector<TemplateRefusal> refused = {};  ///< that come before this one, with their reasons
+  /// Products of whole vectors that its template counts, of all threads together; 0: as many as the
+  /// kernel asks for.
+  double vector_products = 0.0;
 };
 
 /// The code of a kernel. Bodies made on the way go to the arena, which must live until the sources

@@ -59,6 +59,8 @@ class WinogradBuilder {
       return Refusal{"transforming would take longer than the products it saves"};
     store_filter();
     add_launch();
+    list_.kernel().vector_products =
+        (cost + (ahead ? 0 : filter_cost())) * std::max(1, options_.threads);
     return std::move(list_.kernel());
   }
 

@@ -35,6 +35,12 @@ class PlanBench : public search::Workbench {
  private:
   struct Loaded;
   Loaded& loaded(const std::string& name);
+  /// Those that look quicker than the first one have to prove it (search/duel.h). `numbers` says
+  /// which of the plans were timed.
+  void settle(const std::vector<std::string>& plans, const std::vector<size_t>& numbers,
+              search::Measured& measured);
+  /// Other memory for the inputs; nothing is loaded after it.
+  void begin_anew();
 
   std::function<Plan(const std::string&)> plan_;
   const Options& options_;

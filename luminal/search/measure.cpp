@@ -1,55 +1,20 @@
 #include "luminal/search/measure.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <limits>
 #include <memory>
 
+#include "luminal/search/sampler.h"
 #include "luminal/support/stats.h"
 
 namespace luminal::search {
 namespace {
 
-double machine_clock() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double, std::micro>(now).count();
-}
-
-/// No sample is longer if it can be shorter; how many runs there are between looks at the clock.
-constexpr double kLongestSample = 20'000;
-constexpr int kRunsPerLook = 16;
-
 /// One candidate while it is timed.
 struct Contestant {
-  const std::function<void()>& run;
-  const std::function<double()>& clock;
-  int repeats = 1;
+  Sampler sampler;
   bool dropped = false;
   std::vector<double> samples = {};
-
-  void sample() {
-    const double begin = clock();
-    double end = begin;
-    int done = 0;
-    // Where the machine became busy, as many runs as in the beginning may take seconds.
-    while (done < repeats && end - begin < kLongestSample) {
-      const int more = std::min(repeats - done, kRunsPerLook);
-      for (int k = 0; k < more; ++k) run();
-      done += more;
-      end = clock();
-    }
-    samples.push_back((end - begin) / done);
-  }
-
-  /// Warms caches and finds how often a sample has to run to be long enough for the clock.
-  void warm_up(double sample_us) {
-    run();
-    const double begin = clock();
-    run();
-    const double once = std::max(clock() - begin, 0.05);
-    repeats = std::clamp(static_cast<int>(std::ceil(sample_us / once)), 1, 10'000);
-  }
 };
 
 Timing timing_of(const std::vector<double>& samples) {
@@ -114,22 +79,21 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
   // A machine that is very busy makes the least number of samples take any time.
   constexpr double kMostOvertime = 8;
   constexpr double kLeastOvertime = 2e6;
-  const std::function<double()> clock = options.clock ? options.clock : machine_clock;
   std::vector<Contestant> contestants;
-  for (const std::function<void()>& run : runs) {
-    contestants.push_back({run, clock});
-    contestants.back().warm_up(options.sample_us);
-  }
-  const double begin = clock();
+  for (const std::function<void()>& run : runs)
+    contestants.push_back({Sampler(run, options.clock, options.sample_us)});
+  if (contestants.empty()) return {};
+  const Sampler& any = contestants.front().sampler;
+  const double begin = any.now();
   for (int round = 0; round < options.most_samples; ++round) {
     for (Contestant& each : contestants)
-      if (!each.dropped) each.sample();
+      if (!each.dropped) each.samples.push_back(each.sampler.sample());
     if (round + 1 >= kRoundsBeforeDropping) {
       const double best = best_median(contestants);
       for (Contestant& each : contestants)
         each.dropped = each.dropped || !may_win(each, best, options.hopeless);
     }
-    const double elapsed = clock() - begin;
+    const double elapsed = any.now() - begin;
     const bool late = elapsed > options.seconds * 1e6;
     if (round + 1 >= options.least_samples && (late || is_settled(contestants, options))) break;
     if (elapsed > std::max(kMostOvertime * options.seconds * 1e6, kLeastOvertime) && round > 0)
@@ -140,7 +104,7 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
   const auto best =
       std::min_element(result.timings.begin(), result.timings.end(),
                        [](const Timing& a, const Timing& b) { return a.median_us < b.median_us; });
-  result.unreliable = best != result.timings.end() && is_unreliable(contestants, *best);
+  result.unreliable = is_unreliable(contestants, *best);
   return result;
 }
 

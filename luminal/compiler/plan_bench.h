@@ -27,7 +27,8 @@ graph::DimValues typical_dims(const graph::Graph& graph, const Options& options)
 class PlanBench : public search::Workbench {
  public:
   PlanBench(std::function<Plan(const std::string&)> plan, const Options& options,
-            const search::MeasureOptions& measure = {.seconds = 3.0, .sample_us = 1000});
+            const search::MeasureOptions& measure = {
+                .seconds = 1.5, .least_samples = 3, .sample_us = 1000});
   ~PlanBench() override;
 
   search::Tried try_out(const std::vector<std::string>& plans) override;

@@ -35,8 +35,15 @@ using Clock = std::chrono::steady_clock;
 /// kernels do not use up the time of the others.
 constexpr size_t kTrials[] = {6, 16, 48, 200};
 constexpr size_t kDeepened = 3;
-/// What part of the time is kept for timing whole plans.
-constexpr double kForFinalists = 0.2;
+constexpr size_t kFinalists = 3;
+/// What part of the time is kept for timing whole plans: as much as comparing takes in so many
+/// runs, within limits.
+constexpr double kLeastForFinalists = 0.2;
+constexpr double kMostForFinalists = 0.5;
+constexpr double kRunsOfFinalists = 60;
+/// Plans of which a run takes longer are compared with the plan of the cost model only if they are
+/// the best: loading each of them takes seconds.
+constexpr double kLongRun = 20'000;
 /// When no more structures are begun: the rest is for schedules of the best.
 constexpr double kForStructures = 0.5;
 /// A structure whose kernels take so much longer than the best one is given up.
@@ -59,7 +66,7 @@ class PlanSearch {
                       ? std::make_unique<support::Progress>("search", seconds_as_count())
                       : nullptr),
         tuning_(
-            database_, device_, search, [this] { return !may_measure(1.0 - kForFinalists); },
+            database_, device_, search, [this] { return !may_measure(1.0 - part_for_finalists()); },
             [this](const std::string& label, const search::TuneProgress& each) {
               show(label, each);
             }) {
@@ -77,7 +84,7 @@ class PlanSearch {
       deepen(std::min(trials, search_.most_trials));
       if (trials >= search_.most_trials) break;
     }
-    ran_out_ = !may_measure(1.0 - kForFinalists);
+    ran_out_ = !may_measure(1.0 - part_for_finalists());
     SearchedPlan result{finish(), {}};
     result.report = report();
     if (search_.seconds > 0) remember(result.report);
@@ -96,6 +103,12 @@ class PlanSearch {
   bool may_measure(double part) const {
     return search_.seconds > 0 && elapsed() < part * search_.seconds && !is_stopped();
   }
+  /// Of the time, for comparing whole plans.
+  double part_for_finalists() const {
+    const double run = structures_.known_part(structures_.front()) * 1e-6;
+    return std::clamp(kRunsOfFinalists * run / std::max(search_.seconds, 1e-9), kLeastForFinalists,
+                      kMostForFinalists);
+  }
   /// Structures cost time, too, but what is found without measuring must not depend on the clock.
   bool may_explore() const {
     return search_.seconds > 0 ? may_measure(kForStructures) : !is_stopped();
@@ -108,6 +121,13 @@ class PlanSearch {
         fmt::format("{:.1f} us of {:.1f} by the cost model; {}: {} tried, {} rejected",
                     structures_.best_total(), structures_.total(structures_.front(), true), label,
                     each.tried, each.rejected));
+  }
+
+  void show_comparing(size_t plans) {
+    if (!progress_) return;
+    progress_->set_status(fmt::format("{:.1f} us of {:.1f} by the cost model; comparing {} plans",
+                                      structures_.best_total(),
+                                      structures_.total(structures_.front(), true), plans));
   }
 
   // ---- What was found before.
@@ -259,7 +279,9 @@ class PlanSearch {
   /// The quickest of the finalists; the first one, of the cost model, unless another is clearly
   /// quicker.
   Plan finish() {
-    const std::vector<Finalist> all = structures_.finalists();
+    const bool is_long = structures_.known_part(structures_.front()) > kLongRun;
+    const std::vector<Finalist> all = structures_.finalists(is_long ? 1 : kFinalists);
+    show_comparing(all.size());
     std::vector<std::string> names;
     for (const Finalist& each : all) names.push_back(each.name());
     const auto plan_of = [&](const std::string& name) -> const Plan& {

@@ -108,15 +108,14 @@ Finalist StructureSet::finalist(size_t number, bool tuned) const {
   return result;
 }
 
-std::vector<Finalist> StructureSet::finalists() const {
-  constexpr size_t kMost = 3;
+std::vector<Finalist> StructureSet::finalists(size_t most) const {
   std::vector<Finalist> result{finalist(0, false)};
   const auto add = [&](Finalist each) {
     const auto same = [&](const Finalist& other) { return other.name() == each.name(); };
     if (std::none_of(result.begin(), result.end(), same)) result.push_back(std::move(each));
   };
-  for (const size_t number : ranked(kMost)) add(finalist(number, true));
-  add(finalist(0, true));
+  for (const size_t number : ranked(most)) add(finalist(number, true));
+  if (most > 1) add(finalist(0, true));
   return result;
 }
 

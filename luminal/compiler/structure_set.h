@@ -59,8 +59,10 @@ class StructureSet {
   /// Kernels that take next to nothing of a run are not.
   bool is_worth_trials(const Structure& structure, size_t kernel) const;
 
-  /// Plans to be timed: that of the cost model first, then the best with their schedules.
-  std::vector<Finalist> finalists() const;
+  /// Plans to be timed: that of the cost model first, then the best `most` with their schedules,
+  /// then the first structure with its schedules if it is not among them and more than one was
+  /// asked for.
+  std::vector<Finalist> finalists(size_t most) const;
   /// Whole plans with what timing them gave, by the key of plans, then structures that did not come
   /// so far.
   std::vector<StructureTrial> trials(const std::vector<Finalist>& all, size_t winner,

@@ -86,7 +86,8 @@ std::vector<Pair> time_pairs(const std::function<void()>& first,
     }
     pairs.push_back(pair);
     lost += pair.ratio() >= 1 ? 1 : 0;
-    if (lost >= kHopelesslyLost && 2 * lost > static_cast<int>(pairs.size())) break;
+    if (options.give_up && lost >= kHopelesslyLost && 2 * lost > static_cast<int>(pairs.size()))
+      break;
     const bool late = one.now() - begin > options.seconds * 1e6;
     if (late && static_cast<int>(pairs.size()) >= options.least_pairs) break;
   }

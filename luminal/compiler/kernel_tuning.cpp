@@ -124,7 +124,14 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   entry.choice = result.choice;
   if (result.finished) entry.finished_trials = trials;
   measured_ += result.measured;
-  unreliable_ = unreliable_ || result.unreliable;
+  entry.batches += result.batches;
+  entry.disturbed += result.disturbed;
+}
+
+bool KernelTuning::is_unreliable(size_t kernel) const {
+  constexpr double kMostDisturbed = 0.25;
+  const Entry& entry = *entries_[kernel];
+  return static_cast<double>(entry.disturbed) > kMostDisturbed * static_cast<double>(entry.batches);
 }
 
 }  // namespace luminal::compiler

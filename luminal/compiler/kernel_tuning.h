@@ -39,7 +39,9 @@ class KernelTuning {
 
   size_t size() const { return entries_.size(); }
   size_t measured() const { return measured_; }
-  bool unreliable() const { return unreliable_; }
+  /// Whether so many batches of a kernel were disturbed that a better schedule may have been
+  /// missed.
+  bool is_unreliable(size_t kernel) const;
 
  private:
   struct Entry {
@@ -48,6 +50,8 @@ class KernelTuning {
     std::unique_ptr<search::Space> space;
     search::TunedChoice choice;
     size_t finished_trials = 0;
+    size_t batches = 0;    // that were tried
+    size_t disturbed = 0;  // of these
     std::unique_ptr<search::Workbench> bench;
   };
 
@@ -64,7 +68,6 @@ class KernelTuning {
   std::map<std::string, size_t> number_of_;  // by text and shapes
   std::vector<size_t> with_benches_;         // the last used last
   size_t measured_ = 0;
-  bool unreliable_ = false;
 };
 
 }  // namespace luminal::compiler

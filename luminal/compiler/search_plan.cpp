@@ -304,7 +304,7 @@ class PlanSearch {
       // Comparing is what the time was kept for, and the least that a search does: however long a
       // kernel took, the plan of the cost model is timed.
       how.stop = [this, is_first = search_.seconds > 0]() mutable {
-        return std::exchange(is_first, false) ? is_stopped() : !may_measure(2.0);
+        return std::exchange(is_first, false) ? is_stopped() : !may_measure(1.0);
       };
       how.keep_disturbed = false;
       how.on_trial = [&](const search::TuningRecord& record) {
@@ -375,6 +375,18 @@ class PlanSearch {
     });
   }
 
+  /// Whether kernels that a run spends much time in were disturbed. One batch of hundreds always
+  /// is, on a quiet machine too.
+  bool kernels_unreliable() const {
+    constexpr double kMuch = 0.1;
+    const Structure& structure = structures_[chosen_.structure];
+    double disturbed = 0;
+    const std::set<size_t> kernels(structure.kernels.begin(), structure.kernels.end());
+    for (const size_t kernel : kernels)
+      if (tuning_.is_unreliable(kernel)) disturbed += structures_.time_in(structure, kernel);
+    return disturbed > kMuch * structures_.known_part(structure);
+  }
+
   SearchReport report() {
     SearchReport result = std::move(report_);
     result.structures = structures_.size();
@@ -393,7 +405,7 @@ class PlanSearch {
                                 !structures_.is_worth_trials(structures_[number], kernel));
     result.finished = finished;
     result.interrupted = is_stopped();
-    result.unreliable = result.unreliable || tuning_.unreliable();
+    result.unreliable = result.unreliable || kernels_unreliable();
     if (result.unreliable)
       support::log_warn(
           "search: other work on this machine disturbed the times; search again when "

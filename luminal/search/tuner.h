@@ -47,7 +47,7 @@ struct TuneOptions {
   /// Keep times that were disturbed, with their spread, and go on. Else they are the result, the
   /// search ends with them, and the next one measures again.
   bool keep_disturbed = true;
-  /// Asked before every batch: whether to end with what there is.
+  /// Asked before every batch and before one is repeated: whether to end with what there is.
   std::function<bool()> stop = nullptr;
   std::function<void(const TuneProgress&)> on_progress = nullptr;
   /// Told of every way that was tried now, as soon as its result is known.
@@ -69,7 +69,9 @@ struct TuneResult {
   TunedChoice choice;
   size_t measured = 0;      ///< ways that were tried now
   bool finished = false;    ///< the strategy has nothing left to try, or all trials are used
-  bool unreliable = false;  ///< some batch was disturbed, also when it was repeated
+  size_t batches = 0;       ///< that were tried now
+  size_t disturbed = 0;     ///< of these, also when they were repeated
+  bool unreliable = false;  ///< some batch was disturbed
 };
 
 /// What follows from records of one key: the quickest way, but the default unless another one is

@@ -101,7 +101,7 @@ TEST(Tuner, EveryTrialIsToldOnceWithItsResult) {
   EXPECT_TRUE(told.empty());  // everything was known
 
   TuningDatabase other = TuningDatabase::in_memory();
-  bench.disturbed = bench.batches + 2;  // told, although not kept
+  bench.disturbed = bench.batches + 3;  // told, although not kept
   tune(other, kKey, GridSpace(2), bench, {.keep_disturbed = false, .on_trial = listen});
   EXPECT_FALSE(told.empty());
   EXPECT_TRUE(other.records(kKey).empty());

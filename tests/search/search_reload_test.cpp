@@ -199,6 +199,22 @@ TEST(SearchReload, AnInterruptedOrDisturbedSearchGoesOn) {
   EXPECT_FALSE(search_plan(graph, kPlain, busy.options).report.recalled);
 }
 
+TEST(SearchReload, ABatchOfManyThatWasDisturbedIsNoAlarm) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  times.options.most_trials = 48;
+  int benches = 0;
+  times.options.tools.kernels =
+      [&](const search::KernelTask& task) -> std::unique_ptr<search::Workbench> {
+    auto bench = std::make_unique<search::FormulaBench>(
+        [&](const std::string& schedule) { return times.kernel_time(task, schedule); });
+    bench->disturbed = benches++ == 0 ? 3 : 2;  // the others are quiet when they are repeated
+    return bench;
+  };
+  EXPECT_FALSE(search_plan(graph, kPlain, times.options).report.unreliable);
+  EXPECT_GT(benches, 1);
+}
+
 TEST(SearchReload, BetterSchedulesThatBecameKnownMakeAResultStale) {
   const graph::Graph graph = Net().ir();
   MadeUp times;

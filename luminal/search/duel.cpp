@@ -28,20 +28,28 @@ std::vector<Pair> joined(const std::vector<std::vector<Pair>>& loads) {
   return result;
 }
 
+bool has_lost(const std::vector<Pair>& pairs) {
+  return !pairs.empty() && support::median(ratios_of(pairs)) >= 1;
+}
+
+/// How many loads may be lost by who is quicker all the same: those that had bad luck.
+size_t may_lose(size_t loads) { return loads / 7; }
+
 /// The pairs of several loads of the first and another way.
 std::vector<std::vector<Pair>> fought(size_t way, const LoadWay& load, DuelOptions options) {
   options.seconds /= options.loads;
   options.least_pairs = (options.least_pairs + options.loads - 1) / options.loads;
+  const size_t allowed = may_lose(static_cast<size_t>(options.loads));
+  size_t lost = 0;
   std::vector<std::vector<Pair>> result;
-  for (int k = 0; k < options.loads; ++k) {
+  for (int k = 0; k < options.loads && lost <= allowed; ++k) {
     // Who is loaded first has other memory than who comes second.
     const bool turned = k % 2 == 1;
     std::function<void()> one = load(turned ? way : 0);
     std::function<void()> other = load(turned ? 0 : way);
     if (turned) std::swap(one, other);
     result.push_back(time_pairs(one, other, options));
-    // It has to win everywhere.
-    if (support::median(ratios_of(result.back())) >= 1) break;
+    lost += has_lost(result.back()) ? 1 : 0;
   }
   return result;
 }
@@ -100,9 +108,8 @@ Verdict judge(const std::vector<std::vector<Pair>>& loads, double least_gain) {
   if (ratios.empty()) return verdict;
   verdict.ratio = support::median(ratios);
   verdict.interval = support::median_interval(ratios, kConfidence);
-  const bool everywhere = std::all_of(loads.begin(), loads.end(), [](const auto& pairs) {
-    return pairs.empty() || support::median(ratios_of(pairs)) < 1;
-  });
+  const auto lost = static_cast<size_t>(std::count_if(loads.begin(), loads.end(), has_lost));
+  const bool everywhere = lost <= may_lose(loads.size());
   verdict.quicker = everywhere && verdict.ratio <= 1 - least_gain && verdict.interval.high < 1;
   verdict.disturbed =
       !verdict.quicker && verdict.interval.low < kClearlyQuicker && verdict.interval.high > 1;

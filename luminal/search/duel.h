@@ -1,7 +1,7 @@
 // Whether a way is really quicker than the first one. Times of a few rounds say who looks quicker;
 // who is to replace the first has to win a duel: both run in pairs, the order changing from pair to
 // pair, loaded anew several times, since where data comes to lie in memory favours one or the other
-// for as long as it lies there.
+// for as long as it lies there: caches hold pages of some addresses better than those of others.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ namespace luminal::search {
 /// How long a duel goes on.
 struct DuelOptions {
   double seconds = 1.5;      ///< for all loads together, about
-  int loads = 3;             ///< how often both are loaded anew
+  int loads = 7;             ///< how often both are loaded anew
   int least_pairs = 7;       ///< of all loads together
-  int most_pairs = 25;       ///< of one load
+  int most_pairs = 9;        ///< of one load
   double sample_us = 2000;   ///< quick ways run several times for one sample
   double least_gain = 0.02;  ///< what is quicker by less is as good as equal
   bool give_up = true;       ///< a load ends when the second has lost too many pairs to win
@@ -36,7 +36,7 @@ struct Pair {
 struct Verdict {
   double ratio = 1.0;                       ///< the median of second over first
   support::Interval interval = {1.0, 1.0};  ///< of the median, with 98 % confidence
-  bool quicker = false;                     ///< the second, in all loads and beyond noise
+  bool quicker = false;                     ///< the second, in all loads but one of seven
   bool disturbed = false;                   ///< so much that nobody knows
 };
 

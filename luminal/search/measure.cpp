@@ -1,6 +1,7 @@
 #include "luminal/search/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -37,25 +38,69 @@ double best_median(const std::vector<Contestant>& contestants) {
   return best;
 }
 
-/// Whether an order of the best would be luck: the best one spreads a lot, another one was clearly
+/// What a contestant takes when nothing is in its way, about.
+double undisturbed(const Contestant& contestant) {
+  constexpr double kQuick = 0.2;
+  return support::percentile(contestant.samples, kQuick);
+}
+
+/// How much longer all took in a round than they take undisturbed.
+double slowness_of(const std::vector<Contestant>& contestants, const std::vector<double>& quick,
+                   size_t round) {
+  std::vector<double> factors;
+  for (size_t k = 0; k < contestants.size(); ++k)
+    if (round < contestants[k].samples.size())
+      factors.push_back(contestants[k].samples[round] / quick[k]);
+  return support::median(factors);
+}
+
+/// Rounds in which most were slow tell about the machine: other work, or threads that have not
+/// found a core of their own yet, as is usual in the first milliseconds. Leaves those out if enough
+/// others remain; else says that there were too many.
+bool without_slow_rounds(std::vector<Contestant>& contestants, const MeasureOptions& options) {
+  constexpr double kSlow = 1.25;
+  constexpr double kLeastLeft = 0.4;
+  std::vector<double> quick;
+  size_t rounds = 0;
+  for (const Contestant& each : contestants) {
+    quick.push_back(undisturbed(each));
+    rounds = std::max(rounds, each.samples.size());
+  }
+  std::vector<bool> is_slow(rounds, false);
+  for (size_t round = 0; round < rounds; ++round)
+    is_slow[round] = slowness_of(contestants, quick, round) > kSlow;
+  const auto left = static_cast<double>(std::count(is_slow.begin(), is_slow.end(), false));
+  if (left < std::max(kLeastLeft * static_cast<double>(rounds), double(options.least_samples)))
+    return false;
+  for (Contestant& each : contestants) {
+    std::vector<double> kept;
+    for (size_t round = 0; round < each.samples.size(); ++round)
+      if (!is_slow[round]) kept.push_back(each.samples[round]);
+    // Those that were dropped early may have run in such rounds only.
+    if (!kept.empty()) each.samples = std::move(kept);
+  }
+  return true;
+}
+
+/// Whether an order of the best would be luck: the best one is known badly, another one was clearly
 /// quicker at times, or many samples of all were disturbed, or most of the first one, by which
 /// others are compared with earlier ones.
 bool is_unreliable(const std::vector<Contestant>& contestants, const Timing& best) {
-  constexpr double kSpread = 0.15;
+  constexpr double kDoubt = 0.05;
   constexpr double kQuicker = 0.9;
-  constexpr double kDisturbed = 1.2;
-  constexpr double kMostDisturbed = 0.3;
+  constexpr double kDisturbed = 1.25;
+  constexpr double kMostDisturbed = 0.35;
   constexpr double kMostlyDisturbed = 1.3;
-  if (best.spread_us > kSpread * best.median_us) return true;
+  if (best.spread_us > kDoubt * best.median_us * std::sqrt(best.samples)) return true;
   if (support::median(contestants.front().samples) >
-      kMostlyDisturbed * quickest(contestants.front()))
+      kMostlyDisturbed * undisturbed(contestants.front()))
     return true;
   double disturbed = 0;
   double all = 0;
   for (const Contestant& each : contestants) {
-    const double least = quickest(each);
-    if (least < kQuicker * best.median_us) return true;
-    for (const double sample : each.samples) disturbed += sample > kDisturbed * least ? 1 : 0;
+    const double quick = undisturbed(each);
+    if (quick < kQuicker * best.median_us) return true;
+    for (const double sample : each.samples) disturbed += sample > kDisturbed * quick ? 1 : 0;
     all += static_cast<double>(each.samples.size());
   }
   return disturbed > kMostDisturbed * all;
@@ -99,12 +144,13 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
     if (elapsed > std::max(kMostOvertime * options.seconds * 1e6, kLeastOvertime) && round > 0)
       break;
   }
+  const bool is_quiet = without_slow_rounds(contestants, options);
   Measured result;
   for (const Contestant& each : contestants) result.timings.push_back(timing_of(each.samples));
   const auto best =
       std::min_element(result.timings.begin(), result.timings.end(),
                        [](const Timing& a, const Timing& b) { return a.median_us < b.median_us; });
-  result.unreliable = is_unreliable(contestants, *best);
+  result.unreliable = !is_quiet || is_unreliable(contestants, *best);
   return result;
 }
 

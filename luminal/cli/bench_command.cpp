@@ -9,8 +9,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
-#include "luminal/support/error.h"
 
 namespace luminal::cli {
 namespace {
@@ -77,6 +77,7 @@ int run(const fs::path& program, const std::vector<std::string>& further) {
 }
 
 void bench(const BenchArguments& arguments, std::ostream& out) {
+  nothing_with("bench", {"a suite", !arguments.suite.empty()}, {{"--json", arguments.json}});
   const std::vector<std::string> suites = suites_in(folder_of(arguments));
   if (arguments.suite.empty()) return list(arguments, suites, out);
   if (std::find(suites.begin(), suites.end(), arguments.suite) == suites.end())

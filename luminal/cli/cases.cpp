@@ -1,5 +1,6 @@
 #include "luminal/cli/cases.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -167,23 +168,6 @@ constexpr std::array kCases{
     Case{"top-tokens", "the 40 likeliest of 32000 tokens, with a sort on the host", top_tokens},
 };
 
-}  // namespace
-
-std::span<const Case> cases() { return kCases; }
-
-graph::Graph graph_of(const std::string& operation, const std::string& case_or_file) {
-  for (const Case& each : kCases)
-    if (case_or_file == each.name) return each.graph();
-  if (!std::filesystem::exists(case_or_file)) {
-    std::string names;
-    for (const Case& each : kCases) names += std::string(names.empty() ? "" : ", ") + each.name;
-    throw UserError(operation, "there is no file '{}' and no case of that name; cases are {}",
-                    case_or_file, names);
-  }
-  if (plan::is_plan_file(case_or_file)) return plan::load_plan_file(case_or_file).graph;
-  return read_graph(operation, case_or_file);
-}
-
 graph::Graph read_graph(const std::string& operation, const std::string& file) {
   const std::string text = support::read_file(file, operation);
   try {
@@ -194,6 +178,47 @@ graph::Graph read_graph(const std::string& operation, const std::string& file) {
     if (message.starts_with(kInternal)) message.remove_prefix(kInternal.size());
     throw UserError(operation, "{}: {}", file, message);
   }
+}
+
+/// Nothing can be said of a graph that computes nothing, which is surely not meant.
+void check_computes(const std::string& operation, const std::string& file,
+                    const graph::Graph& graph) {
+  if (graph.nodes().empty())
+    throw UserError(operation,
+                    "{}: the file holds no graph: no line defines a node, as '%0: f32[3] = input "
+                    "\"x\"' does",
+                    file);
+  const auto is_effect = [](const graph::Node& node) { return graph::has_effect(node.op); };
+  if (graph.outputs().empty() &&
+      std::none_of(graph.nodes().begin(), graph.nodes().end(), is_effect))
+    throw UserError(operation,
+                    "{}: the graph has no output, so there is nothing to compute; a line such as "
+                    "'output \"y\" = %{}' makes one",
+                    file, graph.nodes().size() - 1);
+}
+
+}  // namespace
+
+std::span<const Case> cases() { return kCases; }
+
+bool is_case(const std::string& name) {
+  return std::any_of(kCases.begin(), kCases.end(),
+                     [&](const Case& each) { return name == each.name; });
+}
+
+graph::Graph graph_of(const std::string& operation, const std::string& case_or_file) {
+  for (const Case& each : kCases)
+    if (case_or_file == each.name) return each.graph();
+  if (!std::filesystem::exists(case_or_file)) {
+    std::string names;
+    for (const Case& each : kCases) names += std::string(names.empty() ? "" : ", ") + each.name;
+    throw UserError(operation, "there is no file '{}' and no case of that name; cases are {}",
+                    case_or_file, names);
+  }
+  graph::Graph graph = plan::is_plan_file(case_or_file) ? plan::load_plan_file(case_or_file).graph
+                                                        : read_graph(operation, case_or_file);
+  check_computes(operation, case_or_file, graph);
+  return graph;
 }
 
 }  // namespace luminal::cli

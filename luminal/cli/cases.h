@@ -20,11 +20,11 @@ struct Case {
 /// All of them, by name.
 std::span<const Case> cases();
 
-/// The graph that a user names: a built-in case, a graph file in its text form, or the graph of a
-/// saved plan. UserError of `operation` if it is none of them.
-graph::Graph graph_of(const std::string& operation, const std::string& case_or_file);
+/// Whether a network of that name is built in; a file of the same name is ./NAME.
+bool is_case(const std::string& name);
 
-/// The graph of a file in the text form of graphs. Errors name the operation and the file.
-graph::Graph read_graph(const std::string& operation, const std::string& file);
+/// The graph that a user names: a built-in case, a graph file in its text form, or the graph of a
+/// saved plan. UserError of `operation` if it is none of them, or computes nothing.
+graph::Graph graph_of(const std::string& operation, const std::string& case_or_file);
 
 }  // namespace luminal::cli

@@ -125,7 +125,7 @@ TEST_F(TuningCommand, ExportedMeasurementsMergeElsewhere) {
 
 TEST_F(TuningCommand, PruningSaysWhatGoesAndRefusesToGuess) {
   const Said nothing = tuning({"prune"});
-  EXPECT_EQ(nothing.code, kFailed);
+  EXPECT_EQ(nothing.code, kBadUsage);
   EXPECT_TRUE(has(nothing.err, "say what goes"));
   EXPECT_TRUE(has(tuning({"prune", "--device", "gpu"}).out, "0 measurements removed"));
   EXPECT_TRUE(has(tuning({"prune", "--kernel", "matmul"}).out, "1 measurements removed"));
@@ -194,13 +194,8 @@ TEST_F(RunCommand, WhatIsWrongIsNamed) {
     EXPECT_EQ(said.code, kFailed);
     return said.err;
   };
-  EXPECT_TRUE(has(error_of({file("none")}), "No such file"));
+  EXPECT_TRUE(has(error_of({file("none")}), "there is no file"));
   EXPECT_TRUE(has(error_of({file("net.graph")}), "--dim seq=128"));
-  EXPECT_TRUE(has(error_of({file("net.graph"), "--dim", "n=some"}), "got 'some'"));
-  EXPECT_TRUE(has(error_of({file("net.graph"), "y=" + file("x.npy"), "--dim", "n=1"}),
-                  "the program has no input 'y'"));
-  EXPECT_TRUE(has(error_of({file("net.graph"), "--dim", "n=1", "--out", "z=" + file("z.npy")}),
-                  "the program has no output 'z'"));
   EXPECT_TRUE(has(error_of({file("net.plan"), "--device", "interpreter"}), "is a plan"));
   std::ofstream(file("bad.graph")) << "what is this";
   EXPECT_TRUE(has(error_of({file("bad.graph")}), "line 1"));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/explanation_json.h"
@@ -14,7 +15,6 @@
 #include "luminal/compiler/buckets.h"
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/make_compiled.h"
-#include "luminal/graph/file_run.h"
 #include "luminal/graph/pass.h"
 #include "luminal/plan/plan_file.h"
 #include "luminal/search/tuning_database.h"
@@ -42,8 +42,7 @@ struct ExplainArguments {
 class Explaining {
  public:
   explicit Explaining(const ExplainArguments& arguments) : arguments_(arguments) {
-    for (const std::string& dim : arguments.dims)
-      options_.dims.insert(graph::parse_dim("explain", dim));
+    options_.dims = parse_dims("explain", arguments.dims);
     options_.title = std::filesystem::path(arguments.file).stem().string();
     target_ =
         arguments.target.empty() ? codegen::host_target() : codegen::cpu_target(arguments.target);
@@ -56,10 +55,12 @@ class Explaining {
   compiler::Explanation run() {
     if (plan::is_plan_file(arguments_.file)) {
       if (arguments_.search || !arguments_.target.empty())
-        throw UserError(
+        throw UsageError(
             "explain", "{} is a plan, whose choices are made; --search and --target are for graphs",
             arguments_.file);
-      program_ = plan::load_plan(plan::load_plan_file(arguments_.file), arguments_.threads);
+      plan::Plan plan = plan::load_plan_file(arguments_.file);
+      check_dims("explain", plan.graph, options_.dims);
+      program_ = plan::load_plan(std::move(plan), arguments_.threads);
     } else {
       compile();
     }
@@ -132,6 +133,10 @@ class Explaining {
 };
 
 void explain(const ExplainArguments& arguments, std::ostream& out) {
+  const Option all{"--all", arguments.all};
+  nothing_with("explain", {"--json", arguments.json}, {all});
+  nothing_with("explain", {"--html", !arguments.html.empty()}, {all});
+  if (!arguments.html.empty()) support::check_writable(arguments.html, "explain");
   const compiler::Explanation explanation = Explaining(arguments).run();
   if (!arguments.html.empty()) {
     support::write_file_atomic(arguments.html, explanation_page(explanation, !arguments.no_times),
@@ -154,8 +159,10 @@ void add_explain_command(CLI::App& app, std::ostream& out) {
       "explain", "What runs, why it was fused so, and how near it is to the limits");
   command->add_option("GRAPH", arguments->file, "A graph file, a saved plan, or a built-in case")
       ->required();
-  command->add_option("--dim", arguments->dims,
-                      "NAME=NUMBER: the value of a dim (128 unless said, or that of the plan)");
+  command
+      ->add_option("--dim", arguments->dims,
+                   "NAME=NUMBER: the value of a dim (128 unless said, or that of the plan)")
+      ->allow_extra_args(false);
   command
       ->add_option("--search", arguments->search,
                    "Search for the plan, for so many seconds; 0 goes by the database alone")

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/inspection.h"
@@ -47,8 +48,8 @@ void give(const InspectArguments& arguments, std::ostream& out, Json json, Text 
 
 void trace(InspectedGraph& graph, const InspectArguments& arguments, std::ostream& out) {
   if (arguments.at.empty() && arguments.within.empty())
-    throw UserError("inspect", "say where {} is missing: --at CLASS, or --within OP for the first",
-                    arguments.missing);
+    throw UsageError("inspect", "say where {} is missing: --at CLASS, or --within OP for the first",
+                     arguments.missing);
   const FactTrace found = arguments.at.empty()
                               ? trace_first_missing(graph, arguments.missing, arguments.within)
                               : trace_fact(graph, arguments.missing, graph.find(arguments.at));
@@ -58,7 +59,7 @@ void trace(InspectedGraph& graph, const InspectArguments& arguments, std::ostrea
 
 void ask_rule(InspectedGraph& graph, const InspectArguments& arguments, std::ostream& out) {
   if (arguments.at.empty())
-    throw UserError("inspect", "say what rule {} is asked about: --at CLASS", arguments.rule);
+    throw UsageError("inspect", "say what rule {} is asked about: --at CLASS", arguments.rule);
   const TracedRule rule = trace_rule(graph, arguments.rule, graph.find(arguments.at));
   give(
       arguments, out, [&] { return traced_rule_json(rule); },
@@ -100,10 +101,34 @@ rules::RuleOptions rule_options(const InspectArguments& arguments) {
   return options;
 }
 
+/// Options that do not go together, before anything is done.
+void check_options(const InspectArguments& arguments) {
+  const Option list{"--list", arguments.list}, dump{"--dump", !arguments.dump.empty()},
+      missing{"--missing", !arguments.missing.empty()}, rule{"--rule", !arguments.rule.empty()},
+      which{"--class", !arguments.which.empty()}, classes{"--classes", arguments.classes},
+      op{"--op", !arguments.op.empty()}, rules{"--rules", arguments.rules},
+      coverage{"--coverage", arguments.coverage};
+  const Option at{"--at", !arguments.at.empty()}, within{"--within", !arguments.within.empty()},
+      times{"--times", arguments.times}, json{"--json", arguments.json},
+      more{"--more-rules", !arguments.more_rules.empty()}, exact{"--exact", arguments.exact};
+  at_most_one("inspect", {list, dump, missing, rule, which, classes, rules, coverage});
+  at_most_one("inspect", {list, dump, missing, rule, which, op, rules, coverage});
+  only_with("inspect", at, {missing, rule});
+  only_with("inspect", within, {missing});
+  at_most_one("inspect", {at, within});
+  nothing_with("inspect", list, {{"a graph", !arguments.graph.empty()}, times, more, exact});
+  nothing_with("inspect", dump, {json});
+  for (const Option& mode : {dump, missing, rule, which, classes, op, coverage})
+    nothing_with("inspect", mode, {times});
+  if (!arguments.list && arguments.graph.empty())
+    throw UsageError("inspect", "name a graph file or a case; --list lists the cases");
+}
+
 void inspect(const InspectArguments& arguments, std::ostream& out) {
+  check_options(arguments);
   if (arguments.list) return list_cases(arguments.json, out);
-  if (arguments.graph.empty())
-    throw UserError("inspect", "name a graph file or a case; --list lists the cases");
+  if (!arguments.dump.empty() && arguments.dump != "-")
+    support::check_writable(arguments.dump, "inspect --dump");
   const InspectionParts parts{arguments.graph, arguments.times, arguments.rules};
   InspectedGraph graph(graph_of("inspect", arguments.graph), rule_options(arguments));
   if (!arguments.dump.empty()) return dump(graph, arguments.dump, out);

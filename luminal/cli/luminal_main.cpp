@@ -1,12 +1,43 @@
 // luminal: the command of the project. `luminal --help` lists what it does.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 
 #include "luminal/cli/command_line.h"
 
+namespace {
+
+/// A stream that the caller closed must not become the number of a file that is opened later, which
+/// would be written to. In its place stands something that cannot be written.
+void occupy_closed_streams() {
+  for (int stream = 0; stream <= STDERR_FILENO; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) return;
+}
+
+/// Says so if anything that was printed got lost: a script that keeps the output counts on it.
+int finish_output(int code) {
+  errno = 0;
+  std::cout.flush();
+  const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (std::cout && flushed) return code;
+  std::cerr << "luminal: the output could not be written";
+  if (errno != 0) std::cerr << ": " << std::strerror(errno);  // NOLINT(concurrency-mt-unsafe)
+  std::cerr << '\n';
+  return luminal::cli::kFailed;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  occupy_closed_streams();
   try {
-    return luminal::cli::run_command_line({argv + 1, argv + argc}, std::cout, std::cerr);
+    return finish_output(
+        luminal::cli::run_command_line({argv + 1, argv + argc}, std::cout, std::cerr));
   } catch (const std::exception& error) {
     std::cerr << "luminal: " << error.what() << '\n';
     return luminal::cli::kFailed;

@@ -6,11 +6,11 @@
 namespace luminal::cli {
 
 /// Fills the inputs that were given no data. Dims that were given no value follow from data.
-/// UserError naming the input if its dims are not known.
+/// UserError naming the input if its dims are not known, or its data fits into no memory here.
 void fill_inputs(const graph::Graph& graph, uint64_t seed, graph::FileRun& run);
 
 /// Every dim of the graph with a value: what is given, else one that is neither tiny nor large.
-/// UserError of the operation if a dim is given that the graph does not have.
+/// UsageError of the operation if a dim is given that the graph does not have.
 graph::DimValues dims_for_looking(const std::string& operation, const graph::Graph& graph,
                                   graph::DimValues dims);
 

@@ -1,14 +1,16 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/program_file.h"
 #include "luminal/cli/random_inputs.h"
 #include "luminal/graph/file_run.h"
 #include "luminal/graph/npy.h"
-#include "luminal/support/error.h"
+#include "luminal/support/file.h"
 
 namespace luminal::cli {
 namespace {
@@ -21,55 +23,107 @@ struct RunArguments {
   std::vector<std::string> outputs;
   std::string device = "cpu";
   uint64_t seed = 1;
+  bool seeded = false;
   bool describe = false;
 };
 
-graph::FileRun read(const RunArguments& arguments) {
-  graph::FileRun run;
-  for (const std::string& dim : arguments.dims) run.dims.insert(graph::parse_dim("run", dim));
-  for (const std::string& output : arguments.outputs)
-    run.outputs.insert(graph::split_setting("run", output));
+/// The files of inputs by name, and archives that name their inputs themselves.
+struct InputFiles {
+  std::map<std::string, std::string> single;
+  std::vector<std::string> archives;
+};
+
+InputFiles input_files(const RunArguments& arguments) {
+  std::vector<std::string> settings;
+  InputFiles files;
   for (const std::string& input : arguments.inputs) {
-    if (input.ends_with(".npz") && input.find('=') == std::string::npos) {
-      for (auto& [name, value] : graph::load_npz(input, "run"))
-        run.inputs.insert_or_assign(name, value);
-      continue;
-    }
-    const auto [name, file] = graph::split_setting("run", input);
-    run.inputs.insert_or_assign(name, graph::load_npy(file, "run"));
+    const bool is_archive = input.ends_with(".npz") && input.find('=') == std::string::npos;
+    (is_archive ? files.archives : settings).push_back(input);
   }
-  return run;
+  files.single = parse_settings("run", "input", settings);
+  return files;
+}
+
+/// A file of its own goes before what an archive has.
+std::map<std::string, graph::Array> read(const InputFiles& files) {
+  std::map<std::string, graph::Array> inputs;
+  for (const std::string& archive : files.archives)
+    for (auto& [name, value] : graph::load_npz(archive, "run"))
+      inputs.insert_or_assign(name, value);
+  for (const auto& [name, file] : files.single)
+    inputs.insert_or_assign(name, graph::load_npy(file, "run"));
+  return inputs;
+}
+
+/// Names that the graph does not have are mistakes of the line, and known before anything runs.
+void check_names(const graph::Graph& graph, const graph::FileRun& run) {
+  std::vector<std::string> inputs, outputs;
+  for (const graph::Node& node : graph.nodes())
+    if (node.op == graph::Op::kInput)
+      inputs.push_back(node.attribute<graph::InputAttribute>().name);
+  for (const graph::Output& output : graph.outputs()) outputs.push_back(output.name);
+  const auto check = [](const char* kind, const std::string& name,
+                        const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    const std::string near = nearest(name, known);
+    throw UsageError("run", "the program has no {} '{}'{}; --describe lists them", kind, name,
+                     near.empty() ? "" : fmt::format(", but '{}'", near));
+  };
+  for (const auto& [name, value] : run.inputs) check("input", name, inputs);
+  for (const auto& [name, file] : run.outputs) check("output", name, outputs);
 }
 
 void run(const RunArguments& arguments, std::ostream& out) {
-  const std::unique_ptr<graph::Program> program = load_program(arguments.file, arguments.device);
-  if (arguments.describe) return graph::describe_interface(program->graph(), out);
-  graph::FileRun files = read(arguments);
-  fill_inputs(program->graph(), arguments.seed, files);
-  graph::run_with_files(*program, std::move(files), "run", out);
+  nothing_with("run", {"--describe", arguments.describe},
+               {{"--dim", !arguments.dims.empty()},
+                {"--out", !arguments.outputs.empty()},
+                {"--seed", arguments.seeded},
+                {"data of an input", !arguments.inputs.empty()}});
+  graph::FileRun files{.dims = parse_dims("run", arguments.dims),
+                       .outputs = parse_settings("run", "--out", arguments.outputs)};
+  const InputFiles inputs = input_files(arguments);
+  const ProgramFile program("run", arguments.file);
+  if (arguments.describe) return graph::describe_interface(program.graph(), out);
+  files.inputs = read(inputs);
+  check_dims("run", program.graph(), files.dims);
+  check_names(program.graph(), files);
+  for (const auto& [name, file] : files.outputs) support::check_writable(file, "run");
+  const std::unique_ptr<graph::Program> loaded = program.load(arguments.device);
+  fill_inputs(loaded->graph(), arguments.seed, files);
+  graph::run_with_files(*loaded, std::move(files), "run", out);
 }
 
 }  // namespace
 
 void add_run_command(CLI::App& app, std::ostream& out) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "Run a graph in its text form, or a saved plan");
-  command->add_option("FILE", arguments->file, "The graph or the plan")->required();
+  CLI::App* command =
+      app.add_subcommand("run", "Run a graph in its text form, a built-in case or a saved plan");
+  command->add_option("GRAPH", arguments->file, "A graph file, a saved plan, or a built-in case")
+      ->required();
   command->add_option("INPUTS", arguments->inputs,
                       "NAME=FILE.npy for an input, or a FILE.npz that names them; inputs without "
                       "data get random numbers");
-  command->add_option("--dim", arguments->dims, "NAME=NUMBER: the value of a dim");
-  command->add_option("--out", arguments->outputs,
-                      "OUTPUT=FILE.npy: write an output instead of printing it");
+  command->add_option("--dim", arguments->dims, "NAME=NUMBER: the value of a dim")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--out", arguments->outputs,
+                   "OUTPUT=FILE.npy: write an output instead of printing it")
+      ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "cpu or interpreter")
       ->check(CLI::IsMember({"cpu", "interpreter"}));
-  command->add_option("--seed", arguments->seed, "Of the random numbers");
+  CLI::Option* seed = command->add_option("--seed", arguments->seed, "Of the random numbers");
   command->add_flag("--describe", arguments->describe, "Only say what goes in and what comes out");
   command->footer(R"(
 Examples:
-  luminal run net.graph x=x.npy --out y=y.npy
-  luminal run net.graph --dim seq=128 --device interpreter)");
-  command->callback([=, &out] { run(*arguments, out); });
+  luminal run mlp                                       a built-in case on random data
+  luminal run net.graph x=x.npy --out y=y.npy           data from files and into them
+  luminal run net.graph --dim seq=128 --device interpreter
+  luminal run net.plan --describe                       what goes in and what comes out)");
+  command->callback([=, &out] {
+    arguments->seeded = seed->count() > 0;
+    run(*arguments, out);
+  });
 }
 
 }  // namespace luminal::cli

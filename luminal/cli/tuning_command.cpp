@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
 #include "luminal/search/tuning_database.h"
 #include "luminal/support/error.h"
@@ -176,6 +177,17 @@ void merge(const TuningArguments& arguments, std::ostream& out) {
 }
 
 void prune(const TuningArguments& arguments, std::ostream& out) {
+  const Option kernel{"--kernel", !arguments.kernel.empty()},
+      device{"--device", !arguments.device.empty()},
+      older{"--older-than", arguments.older_than_days >= 0},
+      other{"--other-compiler-than", !arguments.other_compiler_than.empty()};
+  const Option all{"--all", arguments.all};
+  for (const Option& option : {kernel, device, older, other})
+    at_most_one("tuning prune", {all, option});
+  if (!kernel.given && !device.given && !older.given && !other.given && !all.given)
+    throw UsageError("tuning prune",
+                     "say what goes: --older-than DAYS, --device D, --other-compiler-than V, "
+                     "--kernel K or --all");
   search::PruneFilter filter{.other_compiler_than = arguments.other_compiler_than,
                              .device = arguments.device};
   if (arguments.older_than_days >= 0)
@@ -183,10 +195,6 @@ void prune(const TuningArguments& arguments, std::ostream& out) {
   TuningDatabase database = open(arguments);
   if (!arguments.kernel.empty()) filter.kernel = find_kernel(database, arguments.kernel).kernel;
   if (arguments.all) filter.measured_before = std::time(nullptr) + 1;
-  if (filter == search::PruneFilter{})
-    throw UserError("tuning prune",
-                    "say what goes: --older-than DAYS, --device D, --other-compiler-than V, "
-                    "--kernel K or --all");
   const int64_t gone = database.prune(filter);
   if (arguments.json)
     out << ordered_json{{"removed", gone}}.dump(2) << '\n';

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <memory>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/compile_page.h"
-#include "luminal/graph/file_run.h"
 #include "luminal/support/file.h"
 
 namespace luminal::cli {
@@ -31,10 +31,12 @@ std::string default_output(const std::string& graph) {
 void draw(const VizArguments& arguments, std::ostream& out) {
   RecordOptions options{
       .search_seconds = arguments.search, .database = arguments.database, .run = !arguments.no_run};
-  for (const std::string& dim : arguments.dims) options.dims.insert(graph::parse_dim("viz", dim));
-  CompileRecord record = record_compile(graph_of("viz", arguments.graph), options);
+  options.dims = parse_dims("viz", arguments.dims);
   const std::string file =
       arguments.output.empty() ? default_output(arguments.graph) : arguments.output;
+  const graph::Graph graph = graph_of("viz", arguments.graph);
+  support::check_writable(file, "viz");
+  CompileRecord record = record_compile(graph, options);
   const std::string page =
       compile_page(std::filesystem::path(arguments.graph).stem().string(), record);
   support::write_file_atomic(file, page, "viz");
@@ -51,8 +53,8 @@ void add_viz_command(CLI::App& app, std::ostream& out) {
   command->add_option("GRAPH", arguments->graph, "A graph file, a saved plan, or a built-in case")
       ->required();
   command->add_option("-o,--output", arguments->output, "The page (GRAPH.html unless said)");
-  command->add_option("--dim", arguments->dims,
-                      "NAME=NUMBER: the value of a dim (128 unless said)");
+  command->add_option("--dim", arguments->dims, "NAME=NUMBER: the value of a dim (128 unless said)")
+      ->allow_extra_args(false);
   command->add_option("--search", arguments->search, "Search for the plan, for so many seconds")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--database", arguments->database, "Where the search keeps what it measures");

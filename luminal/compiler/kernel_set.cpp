@@ -52,8 +52,8 @@ KernelIdentity identify(const kernel::Arena& arena, const kernel::Kernel& kernel
   result.options.reassociate = options.reassociate;
   result.options.round_each = options.round_each;
   result.options.typical_dim = options.typical_dim;
-  std::string facts =
-      fmt::format("{}{}{}{}", nest.online, nest.interchange, nest.keep_rows, nest.lets);
+  std::string facts = fmt::format("nest online={} interchange={} keep_rows={} lets={}", nest.online,
+                                  nest.interchange, nest.keep_rows, nest.lets);
   if (!options.reassociate) facts += " exact order";
   if (options.round_each) facts += " rounds each";
   for (size_t k = 0; k < names.tensors.size(); ++k)

@@ -7,7 +7,7 @@
 namespace luminal::search {
 
 SqliteError::SqliteError(const std::string& path, int code, const std::string& message)
-    : DeviceError("sqlite", code, "{}: {}", path, message) {}
+    : DeviceError("sqlite", code, "{}: {}", path, message), path_(path), reason_(message) {}
 
 bool SqliteError::damaged() const {
   const long primary = code() & 0xff;

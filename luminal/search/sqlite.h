@@ -21,6 +21,13 @@ class SqliteError : public DeviceError {
   SqliteError(const std::string& path, int code, const std::string& message);
   /// The file is not a database, or a broken one.
   bool damaged() const;
+  /// The database, and what SQLite says of it.
+  const std::string& path() const { return path_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string path_;
+  std::string reason_;
 };
 
 /// A prepared statement. Bind, step until false, reset to use it again.

@@ -155,7 +155,8 @@ void merge_plans(const SqliteConnection& to, const SqliteConnection& from) {
 class DamagedDatabase : public UserError {
  public:
   DamagedDatabase(const std::string& path, std::string_view what)
-      : UserError("tuning database", "{} is damaged ({}); remove it or name another file", path,
+      : UserError("tuning database",
+                  "{} is damaged or no database ({}); move it away or name another file", path,
                   what) {}
 };
 
@@ -189,7 +190,7 @@ TuningDatabase::TuningDatabase(const std::string& path) : connection_(path) {
     prepare_tables(connection_);
     check_whole(connection_);
   } catch (const SqliteError& error) {
-    if (error.damaged()) throw DamagedDatabase(path, error.what());
+    if (error.damaged()) throw DamagedDatabase(path, error.reason());
     throw;
   }
 }

@@ -213,7 +213,9 @@ TEST_F(TuningDatabaseTest, AFileOfTheFirstVersionGetsWhatItLacks) {
 
 TEST_F(TuningDatabaseTest, RefusesFilesItMustNotRead) {
   std::ofstream(path("text.db")) << std::string(5000, 'x');
-  EXPECT_NE(message_of([&] { TuningDatabase database(path("text.db")); }).find("is damaged"),
+  EXPECT_NE(message_of([&] {
+              TuningDatabase database(path("text.db"));
+            }).find("is damaged or no database (file is not a database)"),
             std::string::npos);
   SqliteConnection(path("other.db")).execute("CREATE TABLE songs (name TEXT)");
   EXPECT_NE(message_of([&] {

@@ -196,6 +196,18 @@ void write_file_atomic(const std::string& path, std::span<const std::string_view
   sync_directory_of(target);
 }
 
+void check_writable(const std::string& path, std::string_view operation) {
+  const std::string target = behind_links(path);
+  struct stat status {};
+  const bool exists = ::stat(target.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) fail(operation, "open", path, EISDIR);
+  if (!exists || S_ISREG(status.st_mode)) {
+    const TemporaryFile beside(target, operation);
+  } else if (::access(target.c_str(), W_OK) != 0) {
+    fail(operation, "access", path, errno);
+  }
+}
+
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path,
                                                    std::string_view operation) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -25,6 +25,10 @@ void write_file_atomic(const std::string& path, std::string_view contents,
 void write_file_atomic(const std::string& path, std::span<const std::string_view> parts,
                        std::string_view operation = "write_file");
 
+/// Fails as write_file_atomic() would if the path cannot be written, and leaves it as it is: to be
+/// asked before long work whose result goes there.
+void check_writable(const std::string& path, std::string_view operation = "write_file");
+
 /// Makes a directory and those above it, as far as they are missing.
 void create_directories(const std::string& path);
 

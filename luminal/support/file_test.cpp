@@ -156,6 +156,20 @@ TEST_F(File, AFileInTheWayOfADirectoryIsNamed) {
             "create_directories: \"" + path("f") + "\": Not a directory");
 }
 
+TEST_F(File, WhetherAPathCanBeWrittenIsKnownWithoutWriting) {
+  check_writable(path("new"));
+  write_file_atomic(path("old"), "kept");
+  check_writable(path("old"));
+  check_writable("/dev/null");
+  EXPECT_EQ(file_count(), 1u);
+  EXPECT_EQ(read_file(path("old")), "kept");
+  EXPECT_EQ(message_of<UserError>([&] { check_writable(path("none/f"), "viz"); }),
+            "viz: \"" + path("none/f") + "\": No such file or directory");
+  create_directories(path("folder"));
+  EXPECT_EQ(message_of<UserError>([&] { check_writable(path("folder"), "viz"); }),
+            "viz: \"" + path("folder") + "\": Is a directory");
+}
+
 TEST_F(File, LinksStayAndPipesAreWrittenTo) {
   write_file_atomic(path("real"), "old");
   std::filesystem::create_symlink("real", path("link"));

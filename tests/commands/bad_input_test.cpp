@@ -1,7 +1,6 @@
 // Every subcommand on bad input: what it says, and its exit code. What depends on the environment
 // is asked of the program itself, in a process of its own.
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <cstdio>
@@ -25,20 +24,6 @@ namespace fs = std::filesystem;
 
 /// Where nobody can write, root neither.
 constexpr const char* kReadOnly = "/proc/luminal";
-
-/// Runs a program of ours in a shell; both streams are one.
-Said shell(const std::string& environment, const std::string& line, const char* name = "luminal") {
-  const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / name;
-  const std::string command = "env " + environment + " '" + program + "' " + line + " 2>&1";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  Said said;
-  std::array<char, 4096> buffer{};
-  for (size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    said.out.append(buffer.data(), got);
-  const int status = ::pclose(pipe);
-  said.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return said;
-}
 
 class BadInput : public testing::Test {
  protected:
@@ -146,11 +131,69 @@ TEST_F(BadInput, AnUnknownOpIsNamedWithItsPlace) {
   }
 }
 
-TEST_F(BadInput, ADimThatTheGraphDoesNotHaveIsNamed) {
-  expect_failure({"explain", "mlp", "--no-times", "--dim", "nope=3"},
-                 "explain: the graph has no dim 'nope'; all its extents are numbers");
-  expect_failure({"viz", "attention", "-o", folder_.file("page.html"), "--dim", "nope=3"},
-                 "viz: the graph has no dim 'nope'; ");
+TEST_F(BadInput, AGraphThatComputesNothingIsAnError) {
+  support::write_file_atomic(folder_.file("empty.graph"), "# nothing but a comment\n\n");
+  support::write_file_atomic(folder_.file("dims.graph"), "dim n: [1, 4]\n");
+  support::write_file_atomic(folder_.file("no_output.graph"),
+                             "%0: f32[3] = input \"x\"\n%1: f32[3] = add %0, %0\n");
+  for (const char* command : {"run", "inspect", "viz", "explain"}) {
+    const std::string name = command;
+    expect_failure({command, folder_.file("empty.graph")},
+                   name + ": " + folder_.file("empty.graph") + ": the file holds no graph");
+    expect_failure({command, folder_.file("dims.graph")}, "no line defines a node");
+    expect_failure({command, folder_.file("no_output.graph")},
+                   "the graph has no output, so there is nothing to compute; a line such as "
+                   "'output \"y\" = %1' makes one");
+  }
+}
+
+TEST_F(BadInput, AGraphThatOnlyPrintsRuns) {
+  support::write_file_atomic(folder_.file("print.graph"),
+                             "%0: f32[2] = constant [1, 2]\n%1: f32[2] = print \"here\" %0\n");
+  for (const char* device : {"cpu", "interpreter"}) {
+    const Said said = say({"run", folder_.file("print.graph"), "--device", device});
+    EXPECT_EQ(said.code, cli::kDone) << said.err;
+    EXPECT_TRUE(has(said.out, "here: f32[2] = 1 2"));
+  }
+}
+
+TEST_F(BadInput, OutputThatGetsLostIsAFailure) {
+  for (const char* line :
+       {"--help", "--version", "inspect softmax", "inspect --list --json", "completion bash",
+        "explain softmax --no-times", "run softmax --describe", "bench", "cache size"}) {
+    const Said said = shell("", std::string(line) + " > /dev/full");
+    EXPECT_EQ(said.code, cli::kFailed) << line;
+    EXPECT_EQ(said.out, "luminal: the output could not be written: No space left on device\n")
+        << line;
+  }
+  const Said closed = shell("", "inspect --list >&-");
+  EXPECT_EQ(closed.code, cli::kFailed);
+  EXPECT_TRUE(has(closed.out, "the output could not be written"));
+}
+
+TEST_F(BadInput, DataThatFitsIntoNoMemoryIsReckonedBefore) {
+  support::write_file_atomic(folder_.file("wide.graph"),
+                             "dim n: [1, inf]\n"
+                             "%0: f32[n, n] = input \"x\"\n"
+                             "%1: f32[n] = sum %0 axes=1\n"
+                             "output \"y\" = %1\n");
+  expect_failure(
+      {"run", folder_.file("wide.graph"), "--dim", "n=100000000"},
+      "run: random data for the inputs up to x of type f32[n, n] takes 120 PB of memory");
+  expect_failure({"run", folder_.file("wide.graph"), "--dim", "n=9000000000000000000"}, "EB of");
+  expect_failure({"explain", folder_.file("wide.graph"), "--dim", "n=100000000"},
+                 "smaller values of --dim need less");
+}
+
+TEST_F(BadInput, ADamagedDatabaseIsNamedWithTheRemedy) {
+  support::write_file_atomic(folder_.file("tuning.db"), std::string(8192, 'x'));
+  for (const char* command : {"list", "show k", "prune --all"}) {
+    std::vector<std::string> line = words(std::string("tuning ") + command);
+    line.insert(line.end(), {"--database", folder_.file("tuning.db")});
+    expect_failure(line, folder_.file("tuning.db") + " is damaged or no database");
+    expect_failure(line, "move it away or name another file");
+    EXPECT_EQ(say(line).err.find("failed with code"), std::string::npos);
+  }
 }
 
 TEST_F(BadInput, AGraphMayComeThroughAPipe) {
@@ -196,6 +239,8 @@ TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   expect_failure({"explain", "softmax", "--no-times", "--html", page}, page);
   expect_failure({"inspect", "softmax", "--dump", page}, page);
   expect_failure({"run", folder_.file("net.plan"), "--out", "y=" + page}, page);
+  expect_failure({"run", folder_.file("net.plan"), "--out", "y=" + folder_.path()},
+                 "Is a directory");
   expect_failure({"tuning", "merge", folder_.file("net.plan"), "--database",
                   std::string(kReadOnly) + "/tuning.db"},
                  kReadOnly);

@@ -1,7 +1,10 @@
 #include "commands.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <filesystem>
 #include <sstream>
 
@@ -17,6 +20,19 @@ Said say(const std::vector<std::string>& arguments) {
   std::ostringstream out, err;
   const int code = cli::run_command_line(arguments, out, err);
   return {code, out.str(), err.str()};
+}
+
+Said shell(const std::string& environment, const std::string& line, const char* name) {
+  const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / name;
+  const std::string command = "(env " + environment + " '" + program + "' " + line + ") 2>&1";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  Said said;
+  std::array<char, 4096> buffer{};
+  for (size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    said.out.append(buffer.data(), got);
+  const int status = ::pclose(pipe);
+  said.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return said;
 }
 
 std::vector<std::string> words(const std::string& line) {

@@ -18,6 +18,10 @@ struct Said {
 /// Runs a command line without the program's name.
 Said say(const std::vector<std::string>& arguments);
 
+/// Runs a program of ours in a shell, in a process of its own; both streams are one unless the line
+/// redirects them.
+Said shell(const std::string& environment, const std::string& line, const char* name = "luminal");
+
 /// Words of a line: split at blanks, but not within single quotes.
 std::vector<std::string> words(const std::string& line);
 

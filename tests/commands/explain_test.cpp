@@ -234,16 +234,14 @@ TEST_F(Explain, APageHoldsTheSameData) {
 TEST_F(Explain, WhatMakesNoSenseIsRefused) {
   const Graph g;
   compile(g, {softmax(g.input("x", {4}))}).save(folder_.file("net.plan"));
-  const auto error_of = [&](const std::vector<std::string>& arguments) {
+  const auto error_of = [&](const std::vector<std::string>& arguments, int code) {
     const Said said = explain(arguments, false);
-    EXPECT_EQ(said.code, cli::kFailed) << said.out;
+    EXPECT_EQ(said.code, code) << said.out;
     return said.err;
   };
-  EXPECT_TRUE(has(error_of({folder_.file("net.plan"), "--search", "1"}), "is a plan"));
-  EXPECT_TRUE(has(error_of({folder_.file("net.plan"), "--target", "haswell"}), "is a plan"));
-  EXPECT_TRUE(has(error_of({"mlp", "--target", "z80"}), "z80"));
-  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens=9999"}), "tokens"));
-  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens"}), "tokens"));
+  for (const char* option : {"--search=1", "--target=haswell"})
+    EXPECT_TRUE(has(error_of({folder_.file("net.plan"), option}, cli::kBadUsage), "is a plan"));
+  EXPECT_TRUE(has(error_of({"mlp", "--target", "z80"}, cli::kFailed), "z80"));
   EXPECT_EQ(say({"explain"}).code, cli::kBadUsage);
   EXPECT_EQ(say({"explain", "mlp", "--search", "-1"}).code, cli::kBadUsage);
   EXPECT_EQ(say({"explain", "mlp", "--threads", "0"}).code, cli::kBadUsage);

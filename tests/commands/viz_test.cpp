@@ -103,8 +103,6 @@ TEST_F(Viz, WhatIsWrongIsNamed) {
   };
   EXPECT_TRUE(has(error_of({"none.graph"}), "there is no file 'none.graph'"));
   EXPECT_TRUE(has(error_of({"mlp", "-o", folder_.file("none/page.html")}), "none/page.html"));
-  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens=9999"}), "tokens"));
-  EXPECT_TRUE(has(error_of({"attention", "--dim", "tokens"}), "tokens"));
   EXPECT_EQ(say({"viz"}).code, cli::kBadUsage);
 }
 

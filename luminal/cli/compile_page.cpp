@@ -185,32 +185,54 @@ ordered_json search_json(const CompileRecord& record) {
           {"gains", std::move(gains)}};
 }
 
-ordered_json page_json(const std::string& title, CompileRecord& record) {
+constexpr const char* kSavedPlan =
+    "This is a saved plan, as its file has it. A plan holds the graph after passes, its steps and "
+    "their machine code; it holds neither the graph as written nor the e-graph nor LLVM IR and "
+    "assembly. They are on the page of the graph that the plan was made of.";
+
+/// What came before the kernels.
+ordered_json stages_json(const std::string& title, CompileRecord& record) {
+  const auto drawing = [&](const graph::Graph& graph, const char* stage) {
+    return graph::to_html(graph, {.title = title + stage});
+  };
+  if (record.graph == nullptr) {
+    const graph::Graph& graph = record.program->plan().graph;
+    return {{"saved", kSavedPlan},
+            {"nodesSimplified", graph.size()},
+            {"passes", ordered_json::array()},
+            {"rules", ordered_json::array()},
+            {"classes", ordered_json::array()},
+            {"drawings", {{"simplified", drawing(graph, ", after passes")}}}};
+  }
   InspectedGraph& graph = *record.graph;
+  return {{"nodesWritten", graph.written().size()},
+          {"nodesSimplified", graph.simplified().size()},
+          {"egraphNodes", graph.egraph().num_nodes()},
+          {"passes", passes_json(graph)},
+          {"rules", rules_json(graph)},
+          {"classes", classes_json(graph)},
+          {"drawings",
+           {{"written", drawing(graph.written(), ", as written")},
+            {"simplified", drawing(graph.simplified(), ", after passes")}}}};
+}
+
+ordered_json page_json(const std::string& title, CompileRecord& record) {
   StepWriter writer(record);
   for (const plan::PlanStep& step : record.program->plan().prepare) writer.add(step, true);
   for (const plan::PlanStep& step : record.program->plan().steps) writer.add(step, false);
   ordered_json dims = ordered_json::object();
   for (const auto& [name, value] : record.dims) dims[name] = value;
-  return {
-      {"title", title},
-      {"dims", std::move(dims)},
-      {"compileSeconds", record.compile_seconds},
-      {"nodesWritten", graph.written().size()},
-      {"nodesSimplified", graph.simplified().size()},
-      {"egraphNodes", graph.egraph().num_nodes()},
-      {"passes", passes_json(graph)},
-      {"rules", rules_json(graph)},
-      {"classes", classes_json(graph)},
-      {"steps", std::move(writer.steps)},
-      {"loops", std::move(writer.loops)},
-      {"code", std::move(writer.code)},
-      {"run", run_json(record)},
-      {"search", search_json(record)},
-      {"explanation", to_json(record.explanation, true)},
-      {"drawings",
-       {{"written", graph::to_html(graph.written(), {.title = title + ", as written"})},
-        {"simplified", graph::to_html(graph.simplified(), {.title = title + ", after passes"})}}}};
+  ordered_json data = {{"title", title},
+                       {"dims", std::move(dims)},
+                       {"compileSeconds", record.compile_seconds},
+                       {"steps", std::move(writer.steps)},
+                       {"loops", std::move(writer.loops)},
+                       {"code", std::move(writer.code)},
+                       {"run", run_json(record)},
+                       {"search", search_json(record)},
+                       {"explanation", to_json(record.explanation, true)}};
+  data.update(stages_json(title, record));
+  return data;
 }
 
 }  // namespace

@@ -18,14 +18,17 @@ function showOverview(section) {
   const launches = steps.filter(step => step.kind === "launch").length;
   const byRules = data.classes.reduce((n, c) => n + c[3].filter(node => node[2]).length, 0);
   const distinct = new Set(steps.map(step => step.code).filter(code => code >= 0)).size;
+  if (data.saved) section.append(make("p", {class: "muted", id: "saved"}, data.saved));
+  const compiled = (...cards) => data.saved ? [] : cards;  // of a saved plan nothing is known of it
   section.append(make("h2", {}, "What became of it"), make("div", {class: "cards"},
-    card(data.nodesWritten.toLocaleString("en"), "nodes as written"),
+    ...compiled(card(data.nodesWritten?.toLocaleString("en"), "nodes as written")),
     card(data.nodesSimplified.toLocaleString("en"), "nodes after passes"),
-    card(data.classes.length.toLocaleString("en"), "classes of equal tensors"),
-    card(byRules.toLocaleString("en"), "definitions found by rules"),
+    ...compiled(card(data.classes.length.toLocaleString("en"), "classes of equal tensors"),
+                card(byRules.toLocaleString("en"), "definitions found by rules")),
     card(String(launches), "kernel launches of a run"),
-    card(String(distinct), "different pieces of code"),
-    card(duration(data.compileSeconds * 1e6), data.search ? "to search and compile" : "to compile"),
+    ...compiled(card(String(distinct), "different pieces of code"),
+                card(duration(data.compileSeconds * 1e6),
+                     data.search ? "to search and compile" : "to compile")),
     card(data.run.length ? duration(runTotal) : duration(estimate),
          data.run.length ? "one run, measured" : "one run, estimated")));
   const dims = Object.entries(data.dims);
@@ -189,7 +192,11 @@ function showStep(k) {
   if (step.loops >= 0) texts.push(["Loops", data.loops[step.loops]]);
   if (step.code >= 0)
     texts.push(["LLVM IR", data.code[step.code].ir], ["Assembly", data.code[step.code].assembly]);
-  if (!texts.length) { panel.append(make("p", {class: "muted"}, "No code of its own.")); return; }
+  if (!texts.length) {
+    panel.append(make("p", {class: "muted"}, data.saved && step.kind === "launch" ?
+      "A plan holds the machine code of its kernels, not their text." : "No code of its own."));
+    return;
+  }
   const bar = make("div", {class: "tabs"}), pre = make("pre", {id: "code"});
   const open = name => {
     for (const button of bar.children) button.setAttribute("aria-selected", button.textContent === name);
@@ -246,11 +253,11 @@ function showRun(section) {
 
 // Tabs.
 
-const tabs = [["overview", "Overview", "", showOverview],
-  ["written", "As written", data.nodesWritten, s => showDrawing(s, data.drawings.written)],
+const written = [["written", "As written", data.nodesWritten, s => showDrawing(s, data.drawings.written)]];
+const egraph = [["egraph", "E-graph", data.classes.length, showEGraph]];
+const tabs = [["overview", "Overview", "", showOverview], ...(data.saved ? [] : written),
   ["simplified", "After passes", data.nodesSimplified, s => showDrawing(s, data.drawings.simplified)],
-  ["egraph", "E-graph", data.classes.length, showEGraph],
-  ["kernels", "Kernels", steps.length, showKernels]];
+  ...(data.saved ? [] : egraph), ["kernels", "Kernels", steps.length, showKernels]];
 tabs.push(...explanationTabs(data.explanation));
 if (data.search)
   tabs.push(["search", "Search", data.search.trials.length, s => showSearch(s, data.search)]);

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/cli/random_inputs.h"
 #include "luminal/cli/timed_run.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
@@ -84,6 +85,16 @@ void explain_it(const RecordOptions& options, const std::optional<search::Machin
   record.explanation = compiler::explain(record.program->plan(), how);
 }
 
+void run_and_explain(const RecordOptions& options, CompileRecord& record) {
+  std::optional<search::MachineLimits> limits;
+  if (options.run) {
+    RunAndLimits run = timed_run_and_limits(*record.program, record.dims);
+    record.run = std::move(run.steps);
+    limits = std::move(run.limits);
+  }
+  explain_it(options, limits, record);
+}
+
 }  // namespace
 
 CompileRecord record_compile(const graph::Graph& written, const RecordOptions& options) {
@@ -100,13 +111,20 @@ CompileRecord record_compile(const graph::Graph& written, const RecordOptions& o
   else
     record.program = compiler::make_compiled(record.graph->simplified(), compile);
   record.compile_seconds = seconds_since(begin);
-  std::optional<search::MachineLimits> limits;
-  if (options.run) {
-    RunAndLimits run = timed_run_and_limits(*record.program, record.dims);
-    record.run = std::move(run.steps);
-    limits = std::move(run.limits);
-  }
-  explain_it(options, limits, record);
+  run_and_explain(options, record);
+  return record;
+}
+
+CompileRecord record_plan(plan::Plan plan, const RecordOptions& options) {
+  CompileRecord record;
+  // What the user says, else what the plan was made for.
+  check_dims("viz", plan.graph, options.dims);
+  record.dims = options.dims;
+  for (const auto& [name, value] : plan.estimated_for)
+    if (plan.graph.dims().contains(name)) record.dims.emplace(name, value);
+  record.dims = dims_for_looking("viz", plan.graph, record.dims);
+  record.program = plan::load_plan(std::move(plan));
+  run_and_explain(options, record);
   return record;
 }
 

@@ -1,6 +1,6 @@
 // One compile with everything worth looking at kept: the graph before and after passes, the
 // e-graph, the plan with loops, LLVM IR and assembly of its kernels, the search if there was one,
-// and the times of one run.
+// and the times of one run. Of a plan that was saved there is what its file holds, and a run.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ struct TimedTrial {
 
 /// See above.
 struct CompileRecord {
-  std::unique_ptr<InspectedGraph> graph;
+  std::unique_ptr<InspectedGraph> graph;  ///< null for a saved plan
   std::unique_ptr<plan::CompiledProgram> program;
   graph::DimValues dims;
   double compile_seconds = 0;
@@ -53,5 +53,9 @@ struct CompileRecord {
 
 /// Compiles a graph for this machine. UserError for graphs and dims that cannot be.
 CompileRecord record_compile(const graph::Graph& written, const RecordOptions& options);
+
+/// A saved plan as it is: nothing is compiled, so there is no search either. UserError if this
+/// processor cannot run it.
+CompileRecord record_plan(plan::Plan plan, const RecordOptions& options);
 
 }  // namespace luminal::cli

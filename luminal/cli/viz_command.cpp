@@ -8,6 +8,7 @@
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/compile_page.h"
+#include "luminal/plan/plan_file.h"
 #include "luminal/support/file.h"
 
 namespace luminal::cli {
@@ -19,6 +20,7 @@ struct VizArguments {
   std::string output;
   std::vector<std::string> dims;
   double search = 0;
+  bool searched = false;  ///< --search is given
   std::string database;
   bool no_run = false;
 };
@@ -34,14 +36,27 @@ void draw(const VizArguments& arguments, std::ostream& out) {
   options.dims = parse_dims("viz", arguments.dims);
   const std::string file =
       arguments.output.empty() ? default_output(arguments.graph) : arguments.output;
-  const graph::Graph graph = graph_of("viz", arguments.graph);
-  support::check_writable(file, "viz");
-  CompileRecord record = record_compile(graph, options);
+  const auto record_it = [&] {
+    if (is_case(arguments.graph) || !plan::is_plan_file(arguments.graph)) {
+      const graph::Graph graph = graph_of("viz", arguments.graph);
+      support::check_writable(file, "viz");
+      return record_compile(graph, options);
+    }
+    if (arguments.searched)
+      throw UsageError("viz", "{} is a plan, whose choices are made; --search is for graphs",
+                       arguments.graph);
+    plan::Plan plan = plan::load_plan_file(arguments.graph);
+    support::check_writable(file, "viz");
+    return record_plan(std::move(plan), options);
+  };
+  CompileRecord record = record_it();
   const std::string page =
       compile_page(std::filesystem::path(arguments.graph).stem().string(), record);
   support::write_file_atomic(file, page, "viz");
-  fmt::print(out, "{}: {} steps, {} classes, {:.1f} MB; open it in a browser\n", file,
-             record.program->plan().steps.size(), record.graph->classes().size(),
+  fmt::print(out, "{}: {} steps, {}, {:.1f} MB; open it in a browser\n", file,
+             record.program->plan().steps.size(),
+             record.graph == nullptr ? "of the saved plan"
+                                     : fmt::format("{} classes", record.graph->classes().size()),
              static_cast<double>(page.size()) / 1e6);
 }
 
@@ -55,15 +70,20 @@ void add_viz_command(CLI::App& app, std::ostream& out) {
   command->add_option("-o,--output", arguments->output, "The page (GRAPH.html unless said)");
   command->add_option("--dim", arguments->dims, "NAME=NUMBER: the value of a dim (128 unless said)")
       ->allow_extra_args(false);
-  command->add_option("--search", arguments->search, "Search for the plan, for so many seconds")
-      ->check(CLI::NonNegativeNumber);
+  CLI::Option* search =
+      command->add_option("--search", arguments->search, "Search for the plan, for so many seconds")
+          ->check(CLI::NonNegativeNumber);
   command->add_option("--database", arguments->database, "Where the search keeps what it measures");
   command->add_flag("--no-run", arguments->no_run, "Do not run it: no timeline");
   command->footer(R"(
 Examples:
   luminal viz gpt-block -o page.html
-  luminal viz net.graph --dim seq=512 --search 30)");
-  command->callback([=, &out] { draw(*arguments, out); });
+  luminal viz net.graph --dim seq=512 --search 30
+  luminal viz net.plan                               a plan as it was saved)");
+  command->callback([=, &out] {
+    arguments->searched = search->count() > 0;
+    draw(*arguments, out);
+  });
 }
 
 }  // namespace luminal::cli

@@ -5,6 +5,10 @@
 #include "commands.h"
 #include "luminal/cli/command_line.h"
 #include "luminal/support/file.h"
+#include "luminal/tensor/arithmetic.h"
+#include "luminal/tensor/executable.h"
+#include "luminal/tensor/graph.h"
+#include "luminal/tensor/normalization.h"
 
 namespace luminal::commands {
 namespace {
@@ -92,6 +96,37 @@ TEST_F(Viz, ASearchIsShownWithWhatItMeasured) {
     if (step["kind"] != "launch") continue;
     EXPECT_GE(step["code"], 0) << step;
   }
+}
+
+TEST_F(Viz, OfAPlanThePlanIsShownAndNotANewCompile) {
+  const Graph g;
+  const Tensor x = g.input("x", {g.dim("n", 1, 4096), 64});
+  const Tensor y = softmax(x * 2.0F).named("y");
+  const std::string usual = compile(g, {y}).explanation().steps.at(0).schedule;
+  CompileOptions options;
+  options.compiler.dims = {{"n", 300}};
+  // A schedule that nobody would choose anew shows whose plan it is.
+  options.compiler.schedules = [&](const compiler::KernelRequest&) {
+    return codegen::Schedule::parse(usual).with("threads", 1).with("unroll", 1);
+  };
+  options.compiler.keep_text = true;
+  const Executable made = compile(g, {y}, options);
+  made.save(folder_.file("net.plan"));
+  const json data = page({folder_.file("net.plan")});
+  EXPECT_TRUE(has(data["saved"], "This is a saved plan"));
+  EXPECT_EQ(data["dims"]["n"], 300);
+  ASSERT_EQ(data["steps"].size(), 1U);
+  EXPECT_TRUE(has(data["steps"][0]["schedule"], "threads=1"));
+  EXPECT_TRUE(has(data["steps"][0]["schedule"], "unroll=1"));
+  EXPECT_GE(data["steps"][0]["loops"], 0);
+  EXPECT_EQ(data["run"].size(), 1U);
+  EXPECT_TRUE(data["classes"].empty());
+  EXPECT_FALSE(data["drawings"].contains("written"));
+  EXPECT_TRUE(has(data["drawings"]["simplified"], "<canvas"));
+  EXPECT_EQ(page({folder_.file("net.plan"), "--dim", "n=7"})["dims"]["n"], 7);
+  const Said searched = say({"viz", folder_.file("net.plan"), "--search", "1"});
+  EXPECT_EQ(searched.code, cli::kBadUsage);
+  EXPECT_TRUE(has(searched.err, "is a plan, whose choices are made; --search is for graphs"));
 }
 
 TEST_F(Viz, WhatIsWrongIsNamed) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "luminal/search/tuning_database.h"
 #include "luminal/support/text.h"
 
 namespace luminal::cli {
@@ -109,6 +110,15 @@ void nothing_with(std::string_view operation, Option mode, std::initializer_list
     if (option.given)
       throw UsageError(operation, "{} says nothing with {}; leave out one of them", option.name,
                        mode.name);
+}
+
+std::string search_database(std::string_view operation, const std::string& named) {
+  const std::string path = named.empty() ? search::default_tuning_path() : named;
+  if (path.empty())
+    throw UserError(operation,
+                    "a search needs a database: there is no cache directory, and --database FILE "
+                    "names none");
+  return path;
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& words) {

@@ -48,6 +48,10 @@ void only_with(std::string_view operation, Option option, std::initializer_list<
 /// UsageError if `mode` and one of the options are given, which then say nothing.
 void nothing_with(std::string_view operation, Option mode, std::initializer_list<Option> options);
 
+/// The database that a search of this machine uses, unless another is named. UserError if there is
+/// none.
+std::string search_database(std::string_view operation, const std::string& named);
+
 /// The word of a list that somebody meant who wrote another; empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& words);
 

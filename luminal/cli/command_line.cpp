@@ -18,6 +18,8 @@ namespace {
 constexpr const char* kExamples = R"(
 Examples:
   luminal run gpt-block               run a network on random data
+  luminal graph mlp -o mlp.graph      a network as a file, to start from
+  luminal compile mlp -o mlp.plan     a plan that runs without a compiler
   luminal inspect gpt-block           what rules make of a network
   luminal explain gpt-block           what runs, and why not otherwise
   luminal viz gpt-block -o page.html  a page of everything a compile did
@@ -84,6 +86,10 @@ std::string about_unexpected(const Reached& at) {
 /// What CLI11 threw, as an exit code. Help is no failure.
 int finish(const CLI::App& app, const CLI::ParseError& error, std::ostream& out,
            std::ostream& err) {
+  if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
+    fmt::print(out, "{}\n", error.what());
+    return kDone;
+  }
   if (error.get_exit_code() == 0) {
     app.exit(error, out, err);
     return kDone;
@@ -99,7 +105,7 @@ int finish(const CLI::App& app, const CLI::ParseError& error, std::ostream& out,
 std::string about_database(const search::SqliteError& error) {
   if (error.damaged())
     return fmt::format(
-        "tuning database: {} is damaged or no database ({}); move it away, or name another file "
+        "tuning database: {} is damaged or no database ({}); move it away or name another file "
         "with --database or LUMINAL_TUNING_DB",
         error.path(), error.reason());
   return fmt::format(
@@ -110,6 +116,8 @@ std::string about_database(const search::SqliteError& error) {
 
 void add_commands(CLI::App& app, std::ostream& out) {
   add_run_command(app, out);
+  add_compile_command(app, out);
+  add_graph_command(app, out);
   add_inspect_command(app, out);
   add_explain_command(app, out);
   add_viz_command(app, out);

@@ -17,6 +17,10 @@ void add_tuning_command(CLI::App& app, std::ostream& out);
 void add_cache_command(CLI::App& app, std::ostream& out);
 /// `luminal run FILE`: runs a graph or a plan.
 void add_run_command(CLI::App& app, std::ostream& out);
+/// `luminal compile GRAPH -o PLAN`: a plan that is kept.
+void add_compile_command(CLI::App& app, std::ostream& out);
+/// `luminal graph GRAPH`: a graph in its text form.
+void add_graph_command(CLI::App& app, std::ostream& out);
 /// `luminal inspect GRAPH`: what rules make of a graph.
 void add_inspect_command(CLI::App& app, std::ostream& out);
 /// `luminal explain GRAPH`: what runs, and why so.

@@ -13,7 +13,6 @@
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/compiler/make_compiled.h"
 #include "luminal/search/tuning_database.h"
-#include "luminal/support/error.h"
 
 namespace luminal::cli {
 namespace {
@@ -51,13 +50,7 @@ class TrialList {
 
 void search_and_compile(const compiler::Options& options, const RecordOptions& wanted,
                         CompileRecord& record) {
-  const std::string path =
-      wanted.database.empty() ? search::default_tuning_path() : wanted.database;
-  if (path.empty())
-    throw UserError("viz",
-                    "a search needs a database: there is no cache directory, and "
-                    "--database FILE names none");
-  search::TuningDatabase database(path);
+  search::TuningDatabase database(search_database("viz", wanted.database));
   TrialList tried;
   record.program = compiler::make_searched(
       record.graph->simplified(), options,

@@ -79,15 +79,11 @@ class Explaining {
   void open_database() {
     std::string path = arguments_.database;
     // What was ever measured says more than nothing, but is another thing every day.
-    if (path.empty() && (arguments_.search || !arguments_.no_times))
+    if (arguments_.search)
+      path = search_database("explain", path);
+    else if (path.empty() && !arguments_.no_times)
       path = search::default_tuning_path();
-    if (path.empty()) {
-      if (arguments_.search)
-        throw UserError("explain",
-                        "a search needs a database: there is no cache directory, and --database "
-                        "FILE names none");
-      return;
-    }
+    if (path.empty()) return;
     if (!arguments_.search && !std::filesystem::exists(path)) {
       if (arguments_.database.empty()) return;
       throw UserError("explain", "there is no database {}; with --search one is made", path);

@@ -152,6 +152,9 @@ class Page(unittest.TestCase):
         nasty = pathlib.Path(cls.folder.name) / "nasty.graph"
         nasty.write_text(NASTY_GRAPH)
         cls.pages["nasty"] = cls.page(str(nasty), "nasty")
+        plan = pathlib.Path(cls.folder.name) / "saved.plan"
+        subprocess.run([cls.luminal, "compile", "gpt-block", "-o", str(plan)], check=True, stdout=subprocess.DEVNULL)
+        cls.pages["saved"] = cls.page(str(plan), "saved")
         for name, graph in (("gpt-block", "gpt-block"), ("llama-32", "llama-32"), ("nasty", str(nasty))):
             cls.pages["explain-" + name] = cls.explained(graph, "explain-" + name)
         cls.pages["search"] = cls.page("gpt-block", "search", "--search", "4", "--database", str(pathlib.Path(cls.folder.name) / "tuning.db"))
@@ -202,6 +205,16 @@ class Page(unittest.TestCase):
                 self.assertEqual(self.shown(), "part-" + part)
                 self.take(f"{name}-{part}")
             self.assertLess(self.browser.script("return document.querySelectorAll('*').length"), 20000)
+
+    def test_a_saved_plan_has_the_parts_that_its_file_holds(self) -> None:
+        self.browser.open(self.pages["saved"])
+        self.assertIn("This is a saved plan", self.browser.script("return document.querySelector('#saved').textContent"))
+        tabs = self.browser.script("return [...document.querySelectorAll('[id^=tab-]')].map(tab => tab.id.slice(4)).join()")
+        self.assertEqual(tabs, "overview,simplified,kernels,limits,why,memory,run")
+        for part in tabs.split(","):
+            self.browser.click("#tab-" + part)
+            self.assertEqual(self.shown(), "part-" + part)
+            self.take(f"saved-{part}")
 
     def test_the_drawing_is_drawn(self) -> None:
         self.browser.open(self.pages["gpt-block"], "written")

@@ -1,11 +1,13 @@
 #include "luminal/cli/timed_run.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "luminal/cli/random_inputs.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/stats.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::cli {
 
@@ -24,6 +26,9 @@ std::vector<graph::StepReport> timed_run(graph::Program& program, const graph::D
   std::vector<graph::StepReport> steps;
   std::vector<std::vector<double>> times;
   for (size_t run = 0; run < kRuns; ++run) {
+    // A trace has the run that prepares and one like all others.
+    std::optional<support::TracePause> pause;
+    if (run + 1 < kRuns) pause.emplace();
     steps.clear();
     request.on_step = [&](const graph::StepReport& step) { steps.push_back(step); };
     program.run(request);

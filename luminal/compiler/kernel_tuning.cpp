@@ -5,6 +5,7 @@
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/kernel_data.h"
 #include "luminal/search/kernel_space.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::compiler {
 namespace {
@@ -109,6 +110,7 @@ search::Workbench& KernelTuning::bench_of(size_t kernel) {
 void KernelTuning::tune(size_t kernel, size_t trials) {
   Entry& entry = *entries_[kernel];
   if (entry.finished_trials >= trials) return;
+  const support::TraceSpan span("tune", entry.task.label);
   database_.add_kernel(entry.key.kernel, entry.task.text, entry.task.label);
   LazyBench bench([&]() -> search::Workbench& { return bench_of(kernel); });
   search::TuneOptions how;

@@ -7,6 +7,7 @@
 #include "luminal/graph/query.h"
 #include "luminal/plan/step_check.h"
 #include "luminal/support/env.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::compiler {
 namespace {
@@ -70,6 +71,7 @@ void add(SearchReport& all, SearchReport&& one) {
 
 std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
                                                      const Options& options) {
+  const support::TraceSpan span("compile", "plan");
   check_sizes(graph);
   return loaded(options, [&](const Options& each) { return build_buckets(graph, each); });
 }
@@ -78,6 +80,7 @@ std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
                                                      const Options& options,
                                                      const SearchOptions& search,
                                                      SearchReport* report) {
+  const support::TraceSpan span("compile", "search for a plan");
   check_sizes(graph);
   check_searchable(options);
   SearchOptions part = search;

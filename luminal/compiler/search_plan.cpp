@@ -24,6 +24,7 @@
 #include "luminal/search/kernel_space.h"
 #include "luminal/support/log.h"
 #include "luminal/support/progress.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::compiler {
 namespace {
@@ -232,6 +233,7 @@ class PlanSearch {
 
   /// One more structure, with the kernels that are new in it measured.
   void explore(int number) {
+    const support::TraceSpan span("search", "another structure");
     Options options = options_;
     options.machine = guessed_machine(fitted_, search_.seed, number);
     const MeasuredCosts costs(database_, device_, options, *options.machine);
@@ -279,6 +281,7 @@ class PlanSearch {
   /// The quickest of the finalists; the first one, of the cost model, unless another is clearly
   /// quicker.
   Plan finish() {
+    const support::TraceSpan span("search", "compare whole plans");
     const bool is_long = structures_.known_part(structures_.front()) > kLongRun;
     const std::vector<Finalist> all = structures_.finalists(is_long ? 1 : kFinalists);
     show_comparing(all.size());

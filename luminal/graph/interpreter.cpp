@@ -7,6 +7,7 @@
 #include "luminal/graph/program.h"
 #include "luminal/graph/run_binding.h"
 #include "luminal/support/check.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::graph {
 namespace {
@@ -18,6 +19,11 @@ class Run {
       : graph_(graph), request_(request), dims_(std::move(dims)), arrays_(graph.size()) {}
 
   void execute(const Step& step) {
+    support::TraceSpan span("step", step.name);
+    if (span.is_on()) {
+      span.note("node", fmt::format("%{}", step.node.value));
+      span.note("type", to_string(graph_.node(step.node).type));
+    }
     const auto start = std::chrono::steady_clock::now();
     arrays_[step.node.value] = compute(step);
     for (const NodeId id : step.last_reads) arrays_[id.value].reset();
@@ -188,6 +194,7 @@ class Interpreter : public Program {
   }
 
   std::vector<Array> run(const RunRequest& request) override {
+    const support::TraceSpan span("run", "run (interpreter)");
     // What is wrong with the inputs is said before anything is computed.
     Run run(graph_, request, bind_run(graph_, request, inputs_, dims_));
     for (const Step& step : steps_) run.execute(step);

@@ -11,6 +11,7 @@
 #include "luminal/graph/identities.h"
 #include "luminal/graph/query.h"
 #include "luminal/graph/verify.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::graph {
 namespace {
@@ -27,6 +28,7 @@ void verify_after(const Pass& pass, const Graph& graph) {
 /// Runs one pass over the graph of `result`; true if it changed something.
 bool step(const Pass& pass, PassListResult& result, const PassOptions& options,
           const std::string& name, int round) {
+  support::TraceSpan span("pass", name);
   const Clock::time_point begin = Clock::now();
   PassResult after = pass.run(result.graph);
   const std::chrono::duration<double, std::micro> taken = Clock::now() - begin;
@@ -37,6 +39,8 @@ bool step(const Pass& pass, PassListResult& result, const PassOptions& options,
   const bool changed = !identical(result.graph, after.graph);
   result.steps.push_back(
       {name, round, taken.count(), result.graph.size(), after.graph.size(), changed});
+  if (span.is_on())
+    span.note("nodes", fmt::format("{} to {}", result.graph.size(), after.graph.size()));
   result.map = compose(result.map, after.map);
   result.graph = std::move(after.graph);
   return changed;
@@ -95,6 +99,7 @@ bool PassList::run_into(PassListResult& result, const PassOptions& options,
 }
 
 PassListResult PassList::run(const Graph& graph, const PassOptions& options) const {
+  const support::TraceSpan span("compile", "passes");
   PassListResult result{graph, identity_map(graph), {}};
   run_into(result, options, "");
   return result;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "luminal/rules/read_choices.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::rules {
 namespace {
@@ -21,13 +22,16 @@ double lap(Clock::time_point& since) {
 
 Choices choices(const graph::Graph& graph, const RuleOptions& options) {
   Clock::time_point since = Clock::now();
+  support::TraceSpan building("compile", "e-graph");
   const kernel::GraphProgram source(graph);
   TensorEGraph egraph;
   egraph.add(source, graph.named());
   RuleStats stats;
+  building.end();
   stats.build_seconds = lap(since);
   const egraph::RunReport report = egraph.saturate(options);
   stats.saturate_seconds = lap(since);
+  support::TraceSpan reading("compile", "read definitions");
   ChoiceReader reader(egraph, source, graph.size());
   if (report.stop == egraph::StopReason::kFinished) reader.expect_complete();
   Choices result = reader.read();
@@ -35,6 +39,7 @@ Choices choices(const graph::Graph& graph, const RuleOptions& options) {
     const kernel::NodeId id = source.output(k);
     result.outputs.push_back(id.value < graph.size() ? result.place[id.value] : id);
   }
+  reading.end();
   stats.read_seconds = lap(since);
   stats.graph_nodes = graph.size();
   stats.nodes = egraph.num_nodes();

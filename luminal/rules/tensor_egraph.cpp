@@ -5,6 +5,7 @@
 
 #include "luminal/rules/rule_files.h"
 #include "luminal/support/check.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::rules {
 
@@ -143,13 +144,16 @@ void TensorEGraph::add_name(const graph::NamedDefinition& definition) {
 }
 
 egraph::RunReport TensorEGraph::saturate(const RuleOptions& options) {
+  support::TraceSpan span("compile", "saturate");
   if (!options.more_rules.empty()) egraph_.run_program(options.more_rules, "more rules");
   constexpr size_t kLeastRows = 10'000;
   constexpr size_t kRowsPerNode = 100;
   egraph::RunBudget budget = options.budget;
   if (budget.rows == 0) budget.rows = kLeastRows + kRowsPerNode * classes_.size();
   egraph_.set_budget(budget);
-  return egraph_.run(schedule(options));
+  const egraph::RunReport report = egraph_.run(schedule(options));
+  span.note("iterations", std::to_string(report.iterations));
+  return report;
 }
 
 size_t TensorEGraph::num_nodes() const {

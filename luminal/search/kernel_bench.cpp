@@ -10,6 +10,7 @@
 #include "luminal/kernel/canonical.h"
 #include "luminal/support/error.h"
 #include "luminal/support/thread_pool.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::search {
 namespace {
@@ -27,6 +28,11 @@ std::variant<Candidate, Rejected> built(const KernelTask& task,
   return load_candidate(code, codegen::KernelCompiler(task.target, cache), task.options.dims);
 } catch (const Error& error) {
   return Rejected{Rejected::Why::kCompile, error.what()};
+}
+
+void note_rejection(support::TraceSpan& span, const std::variant<Candidate, Rejected>& outcome) {
+  if (const auto* rejected = std::get_if<Rejected>(&outcome); rejected != nullptr && span.is_on())
+    span.note("rejected", to_string(Measurement(*rejected)));
 }
 
 }  // namespace
@@ -72,15 +78,21 @@ void KernelBench::build(const std::vector<std::string>& schedules) {
       0, static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end) {
         for (int64_t k = begin; k < end; ++k) {
           const auto& [schedule, known] = missing[static_cast<size_t>(k)];
+          support::TraceSpan span("trial", "build");
+          span.note("way", *schedule);
           known->outcome = builder_(*schedule);
+          note_rejection(span, known->outcome);
         }
       });
 }
 
 void KernelBench::check(Known& known) {
+  support::TraceSpan span("trial", "check");
+  span.note("way", std::get<Candidate>(known.outcome).schedule);
   known.checked = true;
   if (auto why = check_->check(std::get<Candidate>(known.outcome))) {
     known.outcome = std::move(*why);
+    note_rejection(span, known.outcome);
   } else {
     has_passed_ = true;
   }

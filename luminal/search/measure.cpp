@@ -7,6 +7,7 @@
 
 #include "luminal/search/sampler.h"
 #include "luminal/support/stats.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::search {
 namespace {
@@ -124,6 +125,8 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
   // A machine that is very busy makes the least number of samples take any time.
   constexpr double kMostOvertime = 8;
   constexpr double kLeastOvertime = 2e6;
+  const support::TraceSpan span("search", "measure");
+  const support::TracePause pause;  // runs of a measurement are no news
   std::vector<Contestant> contestants;
   for (const std::function<void()>& run : runs)
     contestants.push_back({Sampler(run, options.clock, options.sample_us)});

@@ -1,10 +1,13 @@
 #include "luminal/search/tuner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "luminal/support/check.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::search {
 namespace {
@@ -72,6 +75,7 @@ class Tuning {
     const auto own = std::find(next.begin(), next.end(), default_);
     if (own != next.end()) next.erase(own);
     if (!default_failed) next.insert(next.begin(), default_);
+    support::TraceSpan span("search", fmt::format("try {} ways", next.size()));
     Tried tried = workbench_.try_out(next);
     for (int again = 0; tried.unreliable && again < kRepeats && !is_stopped(); ++again)
       tried = workbench_.try_out(next);
@@ -80,6 +84,8 @@ class Tuning {
     result_.unreliable = result_.disturbed > 0;
     LUMINAL_CHECK(tried.results.size() == next.size(), "{} results of {} ways",
                   tried.results.size(), next.size());
+    for (size_t k = 0; k < next.size() && span.is_on(); ++k)
+      span.note(next[k], to_string(tried.results[k]));
     is_disturbed_ = tried.unreliable && !options_.keep_disturbed;
     if (is_disturbed_) return show_only(next, tried.results);
     const double scale = default_failed ? 1.0 : scale_of(tried.results.front());

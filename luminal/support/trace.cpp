@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <set>
 
 #include "luminal/support/env.h"
 #include "luminal/support/error.h"
@@ -62,6 +63,12 @@ double now_us() {
   return std::chrono::duration<double, std::micro>(Clock::now() - kStart).count();
 }
 
+/// How many pauses this thread is in.
+int& pauses() {
+  thread_local int count = 0;
+  return count;
+}
+
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", escape_json(text)); }
 
 int thread_number() {
@@ -91,6 +98,16 @@ struct TraceFile::Stream {
   std::FILE* file = nullptr;
   pid_t owner = ::getpid();
   bool first = true;
+  std::string pending;     // whole events
+  double written_at = 0;   // now_us() then
+  std::set<int> has_name;  // threads
+
+  void flush() {
+    std::fwrite(pending.data(), 1, pending.size(), file);
+    std::fflush(file);
+    pending.clear();
+    written_at = now_us();
+  }
 };
 
 TraceFile::TraceFile(const std::string& path) : stream_(std::make_unique<Stream>()) {
@@ -99,32 +116,60 @@ TraceFile::TraceFile(const std::string& path) : stream_(std::make_unique<Stream>
     throw UserError("trace",
                     "cannot write \"{}\": {}; LUMINAL_TRACE names a file in a folder that exists",
                     path, std::strerror(errno));
-  std::fputs("[", stream_->file);
+  // What is written goes to the system at once: the end of a buffer is not the end of an event.
+  std::setvbuf(stream_->file, nullptr, _IONBF, 0);
+  stream_->pending = "[";
+  write(fmt::format(
+      R"({{"name": "process_name", "ph": "M", "pid": {}, "args": {{"name": "luminal"}}}})",
+      stream_->owner));
+  stream_->flush();
 }
 
 TraceFile::~TraceFile() {
   // What a child has in its copy of the buffer is its parent's.
   if (stream_->owner != ::getpid()) return;
-  std::fputs("\n]\n", stream_->file);
+  stream_->pending += "\n]\n";
+  stream_->flush();
   std::fclose(stream_->file);
+}
+
+void TraceFile::write(std::string_view event) {
+  constexpr size_t kMostPending = 1 << 16;
+  constexpr double kMostMicroseconds = 1e5;
+  stream_->pending += std::exchange(stream_->first, false) ? "\n" : ",\n";
+  stream_->pending += event;
+  if (stream_->pending.size() > kMostPending || now_us() - stream_->written_at > kMostMicroseconds)
+    stream_->flush();
+}
+
+/// Events come from the thread that they are of.
+void TraceFile::name_thread(int thread) {
+  if (!stream_->has_name.insert(thread).second) return;
+  const bool is_main = ::gettid() == stream_->owner;
+  write(fmt::format(
+      R"({{"name": "thread_name", "ph": "M", "pid": {}, "tid": {}, "args": {{"name": "{}"}}}})",
+      stream_->owner, thread, is_main ? "main" : fmt::format("worker {}", thread)));
 }
 
 void TraceFile::add(const TraceEvent& event) {
   if (stream_->owner != ::getpid()) return;
+  name_thread(event.thread);
   std::string notes;
   for (const auto& [key, value] : event.notes)
     notes += fmt::format("{}{}: {}", notes.empty() ? "" : ", ", quoted(key), quoted(value));
-  const std::string line = fmt::format(
-      "{}\n{{\"name\": {}, \"cat\": {}, \"ph\": \"X\", \"ts\": {:.3f}, \"dur\": {:.3f}, \"pid\": "
-      "{}, \"tid\": {}, \"args\": {{{}}}}}",
-      std::exchange(stream_->first, false) ? "" : ",", quoted(event.name), quoted(event.category),
-      event.begin_us, event.duration_us, stream_->owner, event.thread, notes);
-  std::fputs(line.c_str(), stream_->file);
+  write(
+      fmt::format("{{\"name\": {}, \"cat\": {}, \"ph\": \"X\", \"ts\": {:.3f}, \"dur\": {:.3f}, "
+                  "\"pid\": {}, \"tid\": {}, \"args\": {{{}}}}}",
+                  quoted(event.name), quoted(event.category), event.begin_us, event.duration_us,
+                  stream_->owner, event.thread, notes));
 }
+
+TracePause::TracePause() { ++pauses(); }
+TracePause::~TracePause() { --pauses(); }
 
 bool is_traced() {
   static const ProcessTrace kProcess;
-  return sinks().count.load(std::memory_order_relaxed) > 0;
+  return sinks().count.load(std::memory_order_relaxed) > 0 && pauses() == 0;
 }
 
 TraceSpan::TraceSpan(std::string_view category, std::string_view name) {

@@ -49,7 +49,9 @@ class TraceRecording final : public TraceSink {
   std::vector<TraceEvent> events_;
 };
 
-/// A file of events that can be shown although it was not closed. A child process writes nothing.
+/// A file of events that can be shown although it was not closed: whole events are written, some
+/// ten times a second, so that a process which is killed loses the last ones alone. A child process
+/// writes nothing.
 class TraceFile final : public TraceSink {
  public:
   /// UserError if the file cannot be written.
@@ -61,12 +63,24 @@ class TraceFile final : public TraceSink {
 
  private:
   struct Stream;
+  void write(std::string_view event);
+  void name_thread(int thread);
   std::unique_ptr<Stream> stream_;
 };
 
-/// Whether anybody wants events. The first call reads the environment: UserError if LUMINAL_TRACE
-/// names a file that cannot be written.
+/// Whether anybody wants events of this thread now. The first call reads the environment: UserError
+/// if LUMINAL_TRACE names a file that cannot be written.
 bool is_traced();
+
+/// While one lives, spans that its thread begins are told to nobody: of what runs thousands of
+/// times in order to be measured, one span around it is enough.
+class TracePause {
+ public:
+  TracePause();
+  ~TracePause();
+  TracePause(const TracePause&) = delete;
+  TracePause& operator=(const TracePause&) = delete;
+};
 
 /// The time between construction and destruction (or end()) as an event.
 class TraceSpan {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
@@ -46,6 +47,28 @@ TEST(Trace, NothingIsRecordedOutsideOfARecording) {
   EXPECT_TRUE(recording.events().empty());
 }
 
+TEST(Trace, SpansThatBeginInAPauseAreNotTold) {
+  const TraceRecording recording;
+  {
+    const TraceSpan around("search", "measure");
+    const TracePause pause;
+    EXPECT_FALSE(is_traced());
+    {
+      const TracePause inner;
+      const TraceSpan span("run", "run");
+      EXPECT_FALSE(span.is_on());
+    }
+    const TraceSpan span("run", "run");
+    EXPECT_FALSE(span.is_on());
+    std::thread([] { const TraceSpan other("run", "another thread"); }).join();
+  }
+  EXPECT_TRUE(is_traced());
+  const std::vector<TraceEvent> events = recording.events();
+  ASSERT_EQ(events.size(), 2);
+  EXPECT_EQ(events[0].name, "another thread");
+  EXPECT_EQ(events[1].name, "measure");
+}
+
 TEST(Trace, ASpanEndsOnce) {
   const TraceRecording recording;
   {
@@ -70,17 +93,23 @@ TEST(TraceFile, EventsAreLinesOfJsonThatViewersTake) {
   {
     TraceFile file(path);
     file.add({"step", "say \"hi\"\n", 1.5, 2.25, 3, {{"type", "f32[2]"}}});
-    file.add({"run", "run", 0, 4, 0, {}});
+    file.add({"run", "run", 0, 4, 3, {}});
   }
   const std::string pid = std::to_string(::getpid());
-  EXPECT_EQ(read_file(path),
-            "[\n{\"name\": \"say \\\"hi\\\"\\n\", \"cat\": \"step\", \"ph\": \"X\", \"ts\": 1.500, "
-            "\"dur\": 2.250, \"pid\": " +
-                pid +
-                ", \"tid\": 3, \"args\": {\"type\": \"f32[2]\"}},\n"
-                "{\"name\": \"run\", \"cat\": \"run\", \"ph\": \"X\", \"ts\": 0.000, \"dur\": "
-                "4.000, \"pid\": " +
-                pid + ", \"tid\": 0, \"args\": {}}\n]\n");
+  EXPECT_EQ(
+      read_file(path),
+      "[\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": " + pid +
+          ", \"args\": {\"name\": \"luminal\"}},\n{\"name\": \"thread_name\", \"ph\": \"M\", "
+          "\"pid\": " +
+          pid +
+          ", \"tid\": 3, \"args\": {\"name\": \"main\"}},\n"
+          "{\"name\": \"say \\\"hi\\\"\\n\", \"cat\": \"step\", \"ph\": \"X\", \"ts\": 1.500, "
+          "\"dur\": 2.250, \"pid\": " +
+          pid +
+          ", \"tid\": 3, \"args\": {\"type\": \"f32[2]\"}},\n"
+          "{\"name\": \"run\", \"cat\": \"run\", \"ph\": \"X\", \"ts\": 0.000, \"dur\": "
+          "4.000, \"pid\": " +
+          pid + ", \"tid\": 3, \"args\": {}}\n]\n");
   std::filesystem::remove(path);
 }
 
@@ -100,6 +129,24 @@ TEST(TraceFile, AChildProcessWritesNothing) {
   const std::string text = read_file(path);
   EXPECT_NE(text.find("parent"), std::string::npos);
   EXPECT_EQ(text.find("child\""), std::string::npos);
+  std::filesystem::remove(path);
+}
+
+TEST(TraceFile, AKilledProcessLeavesWholeEvents) {
+  const std::string path = path_for("luminal-trace-killed-");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    TraceFile file(path);
+    for (int k = 0; k < 5000; ++k) file.add({"run", "step", 1.0 * k, 1, 0, {}});
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const std::string text = read_file(path);
+  EXPECT_GT(text.size(), 100'000U);  // most of them
+  EXPECT_TRUE(text.starts_with("[\n{"));
+  EXPECT_EQ(text.substr(text.size() - 2), "}}");  // with a bracket it is JSON, viewers do without
   std::filesystem::remove(path);
 }
 

@@ -138,10 +138,7 @@ Executable::Executable(const Graph& graph, const std::vector<Tensor>& outputs,
   graph::PassList passes("compile");
   for (const graph::Pass& pass : options.passes) passes.add(pass);
   if (options.simplify) passes.add(graph::default_passes());
-  {
-    const support::TraceSpan span("compile", "passes");
-    lowered = passes.run(lowered, {.verify = options.verify}).graph;
-  }
+  lowered = passes.run(lowered, {.verify = options.verify}).graph;
   needed_inputs_ = needed_inputs(state_->graph, lowered);
   if (options.backend == Backend::kInterpreter)
     program_ = graph::make_interpreter(std::move(lowered));

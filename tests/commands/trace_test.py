@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Traces of the `luminal` command: LUMINAL_TRACE gives JSON that viewers take, with all stages, whatever becomes of the process.
+
+  trace_test.py LUMINAL    LUMINAL is the command
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+# Times are written with three digits of a microsecond.
+ROUNDING = 0.002
+
+
+class Trace(unittest.TestCase):
+    luminal = ""
+
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = pathlib.Path(self.folder.name) / "trace.json"
+        self.page = str(pathlib.Path(self.folder.name) / "page.html")
+        self.environment = os.environ | {"LUMINAL_TRACE": str(self.file), "LUMINAL_CACHE_DIR": self.folder.name}
+
+    def tearDown(self) -> None:
+        self.folder.cleanup()
+
+    def traced(self, *arguments: str) -> list[dict]:
+        subprocess.run([self.luminal, *arguments], check=True, stdout=subprocess.DEVNULL, env=self.environment)
+        events = json.loads(self.file.read_text())
+        self.check(events)
+        return [event for event in events if event["ph"] == "X"]
+
+    def check(self, events: list[dict]) -> None:
+        """Threads have names, and spans of a thread lie within each other or apart."""
+        self.assertEqual(events[0]["name"], "process_name")
+        named = {event["tid"] for event in events if event["name"] == "thread_name"}
+        spans = [event for event in events if event["ph"] == "X"]
+        self.assertEqual({event["tid"] for event in spans}, named)
+        for thread in named:
+            open_ends = []
+            for span in sorted((s for s in spans if s["tid"] == thread), key=lambda s: (s["ts"], -s["dur"])):
+                self.assertTrue(span["name"] and span["cat"], span)
+                self.assertGreaterEqual(span["dur"], 0)
+                while open_ends and open_ends[-1] <= span["ts"] + ROUNDING:
+                    open_ends.pop()
+                end = span["ts"] + span["dur"]
+                if open_ends:
+                    self.assertLessEqual(end, open_ends[-1] + ROUNDING, span)
+                open_ends.append(end)
+
+    def inside(self, spans: list[dict], name: str) -> set[str]:
+        """Names of what lies within spans of a name."""
+        around = [span for span in spans if span["name"] == name]
+        self.assertTrue(around, name)
+        return {
+            span["name"]
+            for span in spans
+            for one in around
+            if span is not one and one["ts"] - ROUNDING <= span["ts"] and span["ts"] + span["dur"] <= one["ts"] + one["dur"] + ROUNDING
+        }
+
+    def test_a_compile_has_all_stages(self) -> None:
+        spans = self.traced("viz", "gpt-block", "-o", self.page)
+        passes = {span["name"] for span in spans if span["cat"] == "pass"}
+        self.assertGreaterEqual(len(passes), 5, passes)
+        self.assertLessEqual(passes, self.inside(spans, "passes"))
+        self.assertLessEqual({"e-graph", "saturate", "read definitions"}, self.inside(spans, "rules"))
+        self.assertLessEqual({"rules", "choose kernels", "steps and memory", "code", "load"}, self.inside(spans, "plan"))
+        code = {span["name"] for span in spans if span["cat"] == "kernel code"}
+        self.assertIn("layer_norm", code)
+        self.assertIn("layer_norm", self.inside(spans, "code"))
+        steps = [span for span in spans if span["cat"] == "step"]
+        self.assertIn("layer_norm", {span["name"] for span in steps})
+        self.assertIn("f32[", steps[0]["args"]["type"])
+        self.assertEqual(sum(span["cat"] == "run" for span in spans), 2)  # one that prepares, one of those that are measured
+
+    def test_the_interpreter_tells_its_ops(self) -> None:
+        graph = pathlib.Path(self.folder.name) / "small.graph"
+        graph.write_text('%0: f32[4] = input "x"\n%1: f32[4] = exp %0\noutput "y" = %1\n')
+        spans = self.traced("run", str(graph), "--device", "interpreter")
+        ops = self.inside(spans, "run (interpreter)")
+        self.assertTrue(any("exp" in name for name in ops), ops)
+
+    def test_a_search_tells_trials_and_not_every_run(self) -> None:
+        begin = time.monotonic()
+        spans = self.traced("viz", "mlp", "--search", "4", "-o", self.page, "--database", self.folder.name + "/tuning.db")
+        seconds = time.monotonic() - begin
+        self.assertLess(self.file.stat().st_size, 200_000 * seconds)
+        tuned = [span for span in spans if span["cat"] == "tune"]
+        self.assertTrue(tuned)
+        within = self.inside(spans, tuned[0]["name"])
+        self.assertLessEqual({"build", "check", "measure"}, within)
+        tried = [span for span in spans if span["name"].startswith("try ")]
+        self.assertTrue(any("us" in outcome for span in tried for outcome in span["args"].values()), tried[:1])
+        self.assertIn("search for a plan", {span["name"] for span in spans})
+        self.assertFalse({"run", "step"} & {s["cat"] for s in spans if s["name"] in self.inside(spans, "measure")})
+
+    def test_a_killed_process_leaves_a_trace(self) -> None:
+        arguments = [self.luminal, "viz", "gpt-block", "--search", "30", "-o", self.page, "--database", self.folder.name + "/tuning.db"]
+        with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment) as process:
+            try:
+                for _ in range(1200):
+                    if self.file.exists() and self.file.read_text().count('"measure"') >= 2:
+                        break
+                    time.sleep(0.05)
+            finally:
+                process.send_signal(signal.SIGKILL)
+        events = json.loads(self.file.read_text() + "]")  # viewers need no end
+        self.assertIn("measure", {event["name"] for event in events})
+
+
+if __name__ == "__main__":
+    Trace.luminal = sys.argv[1]
+    sys.exit(0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1)

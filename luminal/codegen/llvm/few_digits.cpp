@@ -117,9 +117,10 @@ std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Roo
   for (size_t k = order.size(); k-- > 0;) {
     const BodyNode& node = arena[order[k]];
     const bool is_reduction = node.kind == BodyKind::kReduce;
-    const bool compares = is_reduction
-                              ? node.op == Op::kReduceMax
-                              : node.kind == BodyKind::kOp && may_jump(node.op, node.dtype);
+    const bool compares =
+        is_reduction ? node.op == Op::kReduceMax
+                     : node.kind == BodyKind::kOp &&
+                           (may_jump(node.op, node.dtype) || subtracts_maximum(arena, node));
     if (!compares && (is_reduction || !result.contains(order[k]))) continue;
     for (const BodyId child : node.children)
       if (graph::is_float(arena[child].dtype)) result.insert(child);

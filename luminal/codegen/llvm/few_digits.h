@@ -15,11 +15,11 @@ namespace luminal::codegen {
 /// rounds them, as every other op may see digits that the graph has lost.
 bool may_jump(graph::Op op, graph::DType dtype);
 
-/// The float values that are compared, and what these are made of but for sums: maxima and what
-/// they are found among, operands of what may jump. They must have the same bits wherever they are
-/// computed, in this loop, another one or another kernel, or no element might equal the maximum of
-/// all: functions have all their digits, and no product is fused with a sum, since which one is
-/// depends on the code around.
+/// The float values that are compared, and what these are made of but for sums: maxima, what they
+/// are found among and what they are taken from, operands of what may jump. They must have the same
+/// bits wherever they are computed, in this loop, another one or another kernel, or no element
+/// might equal the maximum of all: functions have all their digits, and no product is fused with a
+/// sum, since which one is depends on the code around.
 std::set<kernel::BodyId> values_compared(const kernel::Arena& arena,
                                          std::span<const kernel::Root> roots);
 

@@ -323,7 +323,20 @@ class PlanSearch {
     chosen_ = all[static_cast<size_t>(place)];
     note_gains(chosen_);
     report_.trials = structures_.trials(all, static_cast<size_t>(place), database_, plan_key());
-    return plan_of(winner);
+    return with_plain_estimates(chosen_, plan_of(winner));
+  }
+
+  /// The plan as it will be recalled: estimates are those of the machine as it is thought to be,
+  /// not of the guess that led to its structure.
+  Plan with_plain_estimates(const Finalist& finalist, const Plan& plan) {
+    if (finalist.structure == 0) return plan;
+    const Structure& structure = structures_[finalist.structure];
+    PlanDraft draft(graph_, options_, found_, nullptr,
+                    [&](support::Hash128) { return std::optional(structure.choice); });
+    if (draft.structure() != structure.id) return plan;
+    for (size_t k = 0; k < finalist.schedules.size(); ++k)
+      if (!finalist.schedules[k].empty()) draft.kernels().set_schedule(k, finalist.schedules[k]);
+    return draft.finish();
   }
 
   void tell(const search::TuningRecord& plan, const std::string& title, bool is_default) const {

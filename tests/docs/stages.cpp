@@ -203,7 +203,7 @@ Stages stages() {
     return std::nullopt;
   };
   options.on_code = [&](const codegen::KernelSource& source, const codegen::CpuTarget& target) {
-    if (source.label != "product") return;
+    if (source.label != "matmul") return;
     const codegen::KernelCompiler compiler(target, nullptr);
     const std::string ir = block_with(compiler.ir_text(source), "llvm.fma", 34);
     if (ir.empty()) return;

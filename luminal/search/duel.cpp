@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "luminal/search/sampler.h"
+#include "luminal/support/trace.h"
 
 namespace luminal::search {
 namespace {
@@ -78,6 +79,8 @@ void replace_times(Measured& measured, size_t way, const std::vector<Pair>& pair
 
 std::vector<Pair> time_pairs(const std::function<void()>& first,
                              const std::function<void()>& second, const DuelOptions& options) {
+  const support::TraceSpan span("search", "duel");
+  const support::TracePause pause;  // runs of a measurement are no news
   Sampler one(first, options.clock, options.sample_us);
   Sampler other(second, options.clock, options.sample_us);
   const double begin = one.now();

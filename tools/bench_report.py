@@ -68,11 +68,14 @@ def name_of(row: dict) -> str:
 
 
 class LogScale:
-    """Positions of values on a logarithmic axis from `start` to `end` pixels."""
+    """Positions of values on a logarithmic axis from `start` to `end` pixels: whole decades, or no more than the values need."""
 
-    def __init__(self, values: list[float], start: float, end: float):
-        low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-        self.low, self.high = low, max(high, low + 1)
+    def __init__(self, values: list[float], start: float, end: float, tight: bool = False):
+        low, high = math.log10(min(values)), math.log10(max(values))
+        if tight:
+            self.low, self.high = low - 0.02, high + 0.02
+        else:
+            self.low, self.high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
         self.start, self.end = start, end
 
     def at(self, value: float) -> float:
@@ -80,16 +83,24 @@ class LogScale:
         return self.start + part * (self.end - self.start)
 
     def decades(self) -> list[float]:
-        return [10.0**power for power in range(self.low, self.high + 1)]
+        return [10.0**power for power in range(math.ceil(self.low), math.floor(self.high) + 1)]
+
+    def ticks(self) -> list[float]:
+        """Round values, closer where the axis is short."""
+        span = self.high - self.low
+        parts = (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9) if span < 0.5 else (1, 1.5, 2, 3, 5, 7) if span < 1.2 else (1, 2, 5)
+        values = [part * 10.0**power for power in range(math.floor(self.low), math.ceil(self.high) + 1) for part in parts]
+        return [value for value in values if self.low - 1e-9 <= math.log10(value) <= self.high + 1e-9]
 
 
 def svg(width: int, height: int, parts: list[str], label: str) -> str:
     body = "\n".join(parts)
-    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">\n{body}\n</svg>'
+    return f'<div class="scroll"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">\n{body}\n</svg></div>'
 
 
-def text(x: float, y: float, said: str, anchor: str = "start", kind: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(said)}</text>'
+def text(x: float, y: float, said: str, anchor: str = "start", kind: str = "", colour: str = "") -> str:
+    fill = f' style="fill:{colour}"' if colour else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}"{fill}>{html.escape(said)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str, colour: str = "") -> str:
@@ -97,8 +108,8 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str, colour: str = ""
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"{stroke}/>'
 
 
-def dot(x: float, y: float, colour: str, said: str) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"><title>{html.escape(said)}</title></circle>'
+def dot(x: float, y: float, colour: str, said: str, radius: float = 4.5) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour}"><title>{html.escape(said)}</title></circle>'
 
 
 def plain(value: float) -> str:
@@ -128,7 +139,7 @@ def roofline(rows: list[dict]) -> str:
         left = max(10.0**xs.low, 10.0**ys.low / bandwidth)
         parts.append(line(xs.at(left), ys.at(left * bandwidth), xs.at(corner), ys.at(peak), "roof", colour))
         parts.append(line(xs.at(corner), ys.at(peak), width - 20, ys.at(peak), "roof", colour))
-        parts.append(text(width - 24, ys.at(peak) - 6, f"{dtype}: {peak:.0f} GFLOP/s", "end"))
+        parts.append(text(width - 24, ys.at(peak) - 6, f"{dtype}: {peak:.0f} GFLOP/s", "end", colour=colour))
     for row, rate, intensity in zip(points, rates, intensities):
         colour = COLOURS[list(peaks).index(row["dtype"]) % len(COLOURS)]
         parts.append(dot(xs.at(intensity), ys.at(rate), colour, f'{name_of(row)}: {rate:.0f} GFLOP/s, {row["compute_fraction"]:.2f} of the peak'))
@@ -141,10 +152,13 @@ def speedup_plot(rows: list[dict], peer: str) -> str:
     """A bar for each case: how many times as quick as the peer."""
     bars = sorted(((speedups(row)[peer], row) for row in rows if peer in speedups(row)), key=lambda bar: -bar[0])
     step, left, width = 19, 290, 900
-    xs = LogScale([*(value for value, _ in bars), 0.5, 2.0], left, width - 70)
-    height = step * len(bars) + 34
-    parts = [line(xs.at(1), 4, xs.at(1), height - 26, "one")]
-    parts += [text(xs.at(v), height - 8, f"{plain(v)}x", "middle") for v in xs.decades()]
+    xs = LogScale([*(value for value, _ in bars), 0.5, 2.0], left, width - 70, tight=True)
+    height = step * len(bars) + 50
+    parts = []
+    for value in xs.ticks():
+        parts.append(line(xs.at(value), 4, xs.at(value), height - 40, "one" if value == 1 else "grid"))
+        parts.append(text(xs.at(value), height - 24, f"{plain(value)}x", "middle"))
+    parts.append(text((left + width - 70) / 2, height - 6, f"time of {peer} over ours; more than 1x: we are quicker", "middle", "axis"))
     for number, (value, row) in enumerate(bars):
         y = 6 + number * step
         begin, end = sorted((xs.at(1), xs.at(value)))
@@ -166,18 +180,26 @@ def history_plot(cases: dict[tuple, list[dict]]) -> str:
     width, height = 900, 360
     ratios = {key: [(commits.index(row.get("commit", "")), row["ours_us"] / rows[0]["ours_us"]) for row in rows]
               for key, rows in series.items()}
-    ys = LogScale([ratio for points in ratios.values() for _, ratio in points], height - 40, 20)
+    ys = LogScale([0.95, 1.05, *(ratio for points in ratios.values() for _, ratio in points)], height - 40, 24, tight=True)
 
     def x_of(commit: int) -> float:
         return 60 + commit * (width - 100) / max(len(commits) - 1, 1)
 
-    parts = [line(60, ys.at(v), width - 40, ys.at(v), "grid") + text(54, ys.at(v) + 4, f"{plain(v)}x", "end") for v in ys.decades()]
-    parts += [text(x_of(n), height - 20, commit[:8] or "?", "middle") for n, commit in enumerate(commits)]
+    parts = []
+    for value in ys.ticks():
+        parts.append(line(60, ys.at(value), width - 40, ys.at(value), "one" if value == 1 else "grid"))
+        parts.append(text(54, ys.at(value) + 4, f"{plain(value)}x", "end"))
+    # Names of commits need room; the first and the last are always told.
+    every = math.ceil(len(commits) / 10)
+    shown = [n for n in range(len(commits)) if n % every == 0 and len(commits) - 1 - n >= every] + [len(commits) - 1]
+    parts += [text(x_of(n), height - 20, commits[n][:8] or "?", "middle") for n in shown]
     for number, (key, points) in enumerate(ratios.items()):
         colour = COLOURS[number % len(COLOURS)]
         path = " ".join(f"{x_of(commit):.1f},{ys.at(ratio):.1f}" for commit, ratio in points)
         said = f"{key[1]} {key[2]}: {points[-1][1]:.2f} of the first time"
         parts.append(f'<polyline points="{path}" style="stroke:{colour}" class="series"><title>{html.escape(said)}</title></polyline>')
+        parts += [dot(x_of(commit), ys.at(ratio), colour, f"{key[1]} {key[2]} at {commits[commit][:8] or '?'}: {ratio:.2f} of the first time", 2.5)
+                  for commit, ratio in points]
     parts.append(text(64, 16, "time relative to the first measurement; lower is quicker", "start", "axis"))
     return svg(width, height, parts, "history over commits")
 
@@ -190,7 +212,7 @@ def summary(rows: list[dict], peers: list[str]) -> str:
     for peer in peers:
         values = [speedups(row)[peer] for row in rows if peer in speedups(row)]
         behind = sum(value < 1 for value in values)
-        cards.append(f"<div class=card><b>{geometric_mean(values):.2f}x</b><span>{html.escape(peer)}, geometric mean of {len(values)} cases; "
+        cards.append(f"<div class=card><b>{geometric_mean(values):.2f}x</b><span>over {html.escape(peer)}, geometric mean of {len(values)} cases; "
                      f"slower in {behind}</span></div>")
     searched = [row["fast_us"] / row["ours_us"] for row in rows if row["fast_us"] != row["ours_us"]]
     if searched:
@@ -227,7 +249,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #dde4ec; --faint: #8b98a7; --grid: #2c3440; --paper: #14181e; --card: #1d232c; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 980px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-svg { width: 100%; height: auto; } svg text { font-size: 11.5px; fill: var(--ink); } svg text.axis { fill: var(--faint); }
+svg { width: 100%; min-width: 680px; height: auto; } svg text { font-size: 11.5px; fill: var(--ink); } svg text.axis { fill: var(--faint); }
 .grid { stroke: var(--grid); } .one { stroke: var(--faint); stroke-dasharray: 3 3; } .roof { stroke-width: 2; } .series { fill: none; stroke-width: 1.6; }
 .win { fill: var(--win); } .loss { fill: var(--loss); }
 .cards { display: flex; flex-wrap: wrap; gap: .8rem; } .card { background: var(--card); border-radius: 10px; padding: .8rem 1rem; max-width: 220px; }

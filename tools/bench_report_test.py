@@ -57,6 +57,19 @@ class BenchReport(unittest.TestCase):
         self.assertIn("0.50 of the first time", page)
         self.assertIn("polyline", page)
 
+    def test_axes_have_round_values_within_their_range(self):
+        ticks = bench_report.LogScale([0.5, 4.0], 0, 100, tight=True).ticks()
+        self.assertEqual([round(tick, 6) for tick in ticks], [0.5, 0.7, 1.0, 1.5, 2.0, 3.0])
+        self.assertEqual(bench_report.LogScale([0.9, 1.1], 0, 100, tight=True).ticks(), [0.9, 1.0, 1.1])
+        self.assertEqual(bench_report.LogScale([3.0, 40.0], 0, 100).decades(), [1.0, 10.0, 100.0])
+
+    def test_names_of_many_commits_leave_each_other_room(self):
+        page = bench_report.page([row("add", 20.0 + n, f"commit{n:02}", n) for n in range(60)])
+        history = page[page.index('aria-label="history'):]
+        self.assertIn(">commit00<", history)
+        self.assertIn(">commit59<", history)
+        self.assertLess(history.count(">commit"), 13)
+
     def test_products_are_below_the_roof(self):
         page = bench_report.page([row("matmul", 10.0, flops=2e6)])
         self.assertIn("f32: 400 GFLOP/s", page)

@@ -205,7 +205,8 @@ function showWhy(section, all) {
 function memoryDrawing(all) {
   const memory = all.memory, run = all.steps.filter(step => !step.once);
   const buffers = memory.buffers.filter(b => b.place === "arena" && b.first_step !== undefined && b.bytes > 0);
-  const svg = makeSvg("svg", {viewBox: "0 0 1000 300", id: "arena"});
+  const wide = Math.min(1400, Math.max(320, innerWidth - 40));  // so that text has its size
+  const svg = makeSvg("svg", {viewBox: `0 0 ${wide} 300`, id: "arena"});
   const add = (tag, attributes, title) => {
     const e = makeSvg(tag, attributes, title ? makeSvg("title", {}, title) : null);
     svg.append(e);
@@ -214,7 +215,7 @@ function memoryDrawing(all) {
   const count = Math.max(1, run.length), heights = new Map();
   for (const b of buffers) heights.set(b.slot, Math.max(heights.get(b.slot) || 0, b.bytes));
   const total = Math.max(1, [...heights.values()].reduce((a, b) => a + b, 0));
-  const left = 70, width = 915, top = 15, height = 255;
+  const left = 70, width = wide - left - 15, top = 15, height = 255;
   const x = step => left + width * step / count, size = bytes => height * bytes / total;
   const offsets = new Map();
   let at = 0;

@@ -21,8 +21,10 @@ body { display: flex; flex-direction: column; background: var(--page); color: va
        font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 header { display: flex; align-items: center; gap: 6px 14px; padding: 8px 16px; flex-wrap: wrap;
          background: var(--surface); border-bottom: 1px solid var(--border); }
-h1 { font-size: 16px; font-weight: 650; margin: 0; }
-nav { display: flex; gap: 2px; flex: 1; flex-wrap: wrap; }
+h1 { font-size: 16px; font-weight: 650; margin: 0; white-space: nowrap; overflow: hidden;
+     text-overflow: ellipsis; }
+nav { display: flex; gap: 2px; flex: 1; min-width: 0; overflow-x: auto; scrollbar-width: none; }
+nav button { flex: none; white-space: nowrap; }
 button, input { font: inherit; color: inherit; background: var(--page);
                 border: 1px solid var(--border); border-radius: 7px; padding: 4px 11px; }
 button { cursor: pointer; }
@@ -59,7 +61,7 @@ pre { margin: 0; padding: 14px; overflow: auto; background: var(--surface); tab-
 details { background: var(--surface); border: 1px solid var(--border); border-radius: 9px;
           margin-bottom: 6px; }
 details[open] { border-color: var(--accent); }
-summary { padding: 6px 12px; cursor: pointer; display: flex; gap: 6px 12px; flex-wrap: wrap; }
+summary { overflow-wrap: anywhere; padding: 6px 12px; cursor: pointer; display: flex; gap: 6px 12px; flex-wrap: wrap; }
 summary b { min-width: 56px; }
 summary .ops { color: var(--muted); flex: 1; min-width: 0; overflow: hidden;
                text-overflow: ellipsis; white-space: nowrap; }
@@ -150,13 +152,22 @@ tr.choice:hover td { background: var(--soft); }
 .boundary .bar-row { margin-top: 5px; }
 #reason ul { margin: 6px 0; padding-left: 20px; }
 #ways-table td:first-child, #steps-table td:nth-child(2) { overflow-wrap: anywhere; min-width: 120px; }
+@media (max-width: 1100px) {
+  header { padding: 8px 12px 4px; }
+  h1 { flex: 1; }
+  nav { flex-basis: 100%; order: 1; scrollbar-width: thin; padding-bottom: 4px; }
+}
 @media (max-width: 860px) {
   .bar-row { grid-template-columns: 1fr 1fr; gap: 2px 10px; }
-  .bar-row .what { text-align: left; white-space: normal; }
+  .bar-row .what { text-align: left; white-space: normal; overflow-wrap: anywhere; }
   .bar-row .time-bar { grid-column: 1 / -1; grid-row: 2; }
   .bar-row .said { text-align: right; }
   .bar-row.small { grid-template-columns: 1fr 1fr; }
-  .split { grid-template-columns: 1fr; height: auto; }
+  .split { grid-template-columns: minmax(0, 1fr); height: auto; }
+  .cards { grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 8px; }
+  .card { padding: 9px 11px; }
+  .card b { font-size: 18px; }
+  th, td { padding: 5px 8px; }
   main > section { padding: 12px; }
   summary .ops { white-space: normal; flex-basis: 100%; }
 }

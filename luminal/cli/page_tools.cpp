@@ -55,6 +55,7 @@ function openTab(name) {
     byId("tab-" + id).setAttribute("aria-selected", id === tab[0]);
     byId("part-" + id).hidden = id !== tab[0];
   }
+  byId("tab-" + tab[0]).scrollIntoView({block: "nearest", inline: "nearest"});
   const section = byId("part-" + tab[0]);
   if (!section.dataset.made) {
     section.dataset.made = "yes";

@@ -56,6 +56,19 @@ dt { color: var(--muted); }
 dd { margin: 0; overflow-wrap: anywhere; }
 code, dd { font-family: ui-monospace, "SFMono-Regular", Menlo, "DejaVu Sans Mono", monospace;
            font-size: 12.5px; }
+@media (max-width: 900px) {
+  header { flex-wrap: wrap; gap: 6px; padding: 6px 10px; }
+  h1, #summary { display: none; }
+  #search { flex: 1; width: 0; min-width: 120px; }
+  #hits { min-width: 0; }
+  #legend { left: 8px; top: 8px; gap: 2px 10px; right: 8px; }
+  #overview { left: 8px; bottom: 8px; }
+  aside { position: absolute; left: 0; right: 0; bottom: 0; width: auto; max-height: 60%;
+          border-left: 0; border-top: 1px solid var(--border); }
+}
+@media (max-width: 500px) {
+  #overview { display: none; }
+}
 .link { display: block; width: 100%; text-align: left; margin: 4px 0; padding: 6px 10px;
         white-space: normal; overflow-wrap: anywhere; }
 .link code { display: block; color: var(--muted); }

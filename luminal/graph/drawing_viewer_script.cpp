@@ -74,9 +74,8 @@ function toggle(id) {
 
 const size = () => ({w: canvas.clientWidth, h: canvas.clientHeight});
 function fit() {
-  const {w, h} = size(), margin = 48;
-  const zoom = Math.min((w - 2 * margin) / picture.w, (h - 2 * margin) / picture.h, 1.15);
-  camera.zoom = Math.max(zoom, 0.02);
+  const {w, h} = size(), margin = Math.min(48, 0.06 * Math.min(w, h));
+  camera.zoom = Math.min((w - 2 * margin) / picture.w, (h - 2 * margin) / picture.h, 1.15);
   camera.x = (w - picture.w * camera.zoom) / 2;
   camera.y = (h - picture.h * camera.zoom) / 2;
   redraw();
@@ -93,7 +92,7 @@ function fitReadable() {
   redraw();
 }
 function zoomAt(px, py, factor) {
-  const zoom = Math.min(4, Math.max(0.02, camera.zoom * factor));
+  const zoom = Math.min(4, Math.max(Math.min(0.02, camera.zoom), camera.zoom * factor));
   camera.x = px - (px - camera.x) * zoom / camera.zoom;
   camera.y = py - (py - camera.y) * zoom / camera.zoom;
   camera.zoom = zoom;

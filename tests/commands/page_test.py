@@ -115,7 +115,9 @@ class Browser:
         self.call("POST", f"{self.session}/element/{element}/value", {"text": text})
 
     def resize(self, width: int, height: int) -> None:
-        self.call("POST", self.session + "/window/rect", {"width": width, "height": height})
+        """As a screen of that size: windows have a least width."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("POST", self.session + "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": metrics})
 
     def wait(self, condition: str) -> None:
         """Until a JavaScript expression holds."""
@@ -395,20 +397,45 @@ class Page(unittest.TestCase):
         self.take("gpt-block-" + after)
 
     def test_nothing_hangs_over_the_edge_at_any_size(self) -> None:
-        for width, height in ((480, 900), (900, 700), (1600, 1000)):
+        over = """
+            const section = [...document.querySelectorAll('main > section')].find(s => !s.hidden);
+            return Math.max(document.documentElement.scrollWidth - innerWidth, section.scrollWidth - section.clientWidth);"""
+        for width, height in ((360, 740), (768, 1000), (1280, 800), (1920, 1080)):
             self.browser.resize(width, height)
+            for name in ("gpt-block", "explain-gpt-block", "all-outcomes"):
+                self.browser.open(self.pages[name])
+                self.assertEqual(self.browser.script("return innerWidth"), width)
+                for part in self.browser.script("return [...document.querySelectorAll('#tabs button')].map(b => b.id.slice(4))"):
+                    self.browser.click("#tab-" + part)
+                    self.assertLessEqual(self.browser.script(over), 0, f"{name} {part} at {width}")
+                    self.take(f"size-{width}-{name}-{part}")
+        self.browser.resize(1400, 900)
+
+    def test_tabs_are_one_row_and_the_chosen_one_is_in_view(self) -> None:
+        for width in (360, 768, 1280):
+            self.browser.resize(width, 800)
             self.browser.open(self.pages["gpt-block"])
-            for part in ("overview", "egraph", "kernels", "run"):
-                self.browser.click("#tab-" + part)
-                over = self.browser.script("return document.documentElement.scrollWidth - innerWidth")
-                self.assertLessEqual(over, 0, f"{part} at {width}")
-                self.take(f"size-{width}-{part}")
-            self.browser.open(self.pages["explain-gpt-block"])
-            for part in ("limits", "why", "memory"):
-                self.browser.click("#tab-" + part)
-                over = self.browser.script("return document.documentElement.scrollWidth - innerWidth")
-                self.assertLessEqual(over, 0, f"{part} at {width}")
-                self.take(f"size-{width}-explain-{part}")
+            self.assertEqual(self.browser.script("return new Set([...document.querySelectorAll('#tabs button')].map(b => b.offsetTop)).size"), 1)
+            self.browser.click("#tab-run")
+            box = self.browser.script("const b = document.querySelector('#tab-run').getBoundingClientRect(); return [b.left, b.right]")
+            self.assertGreaterEqual(box[0], 0)
+            self.assertLessEqual(box[1], width)
+        self.browser.resize(1400, 900)
+
+    def test_fit_shows_the_whole_graph(self) -> None:
+        frame = "document.querySelector('#part-written iframe').contentWindow"
+        for name in ("gpt-block", "llama-32"):
+            for width in (360, 768, 1280):
+                self.browser.resize(width, 800)
+                self.browser.open(self.pages[name], "written")
+                self.browser.wait(f"{frame}.document.getElementById('fit') && {frame}.document.getElementById('fit').onclick")
+                self.browser.script(f"{frame}.document.getElementById('open').click(); {frame}.document.getElementById('fit').click()")
+                edges = self.browser.script(
+                    f"return {frame}.eval('[camera.x, camera.y, size().w - camera.x - picture.w * camera.zoom, '"
+                    " + 'size().h - camera.y - picture.h * camera.zoom, document.documentElement.clientWidth - size().w]')"
+                )
+                self.assertGreaterEqual(min(edges), 0, f"{name} at {width}: {edges}")
+                self.take(f"fit-{name}-{width}")
         self.browser.resize(1400, 900)
 
 

@@ -11,6 +11,7 @@
 
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
+#include "luminal/cli/json_text.h"
 
 namespace luminal::cli {
 namespace {
@@ -50,7 +51,7 @@ std::vector<std::string> suites_in(const fs::path& folder) {
 void list(const BenchArguments& arguments, const std::vector<std::string>& suites,
           std::ostream& out) {
   if (arguments.json) {
-    out << nlohmann::ordered_json(suites).dump(2) << '\n';
+    print_json(nlohmann::ordered_json(suites), out);
     return;
   }
   for (const std::string& suite : suites) fmt::print(out, "{}\n", suite);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "luminal/cli/commands.h"
+#include "luminal/cli/json_text.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
 #include "luminal/compiler/choice_cache.h"
 #include "luminal/support/error.h"
@@ -33,7 +34,7 @@ void list(bool json, std::ostream& out) {
       rows.push_back({{"key", support::to_hex(entry.key)},
                       {"bytes", entry.bytes},
                       {"last_used", entry.last_used_ns / 1'000'000'000}});
-    out << rows.dump(2) << '\n';
+    print_json(rows, out);
     return;
   }
   for (const auto& entry : entries)
@@ -45,12 +46,11 @@ void size(bool json, std::ostream& out) {
   const support::FileCache& cache = kernels();
   const size_t count = cache.list().size();
   if (json)
-    out << ordered_json{{"directory", cache.options().directory},
-                        {"kernels", count},
-                        {"bytes", cache.size_bytes()},
-                        {"limit", cache.options().max_bytes}}
-               .dump(2)
-        << '\n';
+    print_json(ordered_json{{"directory", cache.options().directory},
+                            {"kernels", count},
+                            {"bytes", cache.size_bytes()},
+                            {"limit", cache.options().max_bytes}},
+               out);
   else
     fmt::print(out, "{} kernels, {:.1f} MB of {} MB, in {}\n", count,
                static_cast<double>(cache.size_bytes()) / (1 << 20), cache.options().max_bytes >> 20,

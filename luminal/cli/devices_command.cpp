@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "luminal/cli/commands.h"
+#include "luminal/cli/json_text.h"
 #include "luminal/runtime/cpu/features.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/machine_limits.h"
@@ -20,20 +21,19 @@ void print_devices(bool json, std::ostream& out) {
     nlohmann::ordered_json reads = nlohmann::ordered_json::array();
     for (const search::MachineLimits::Reads& each : limits.reads)
       reads.push_back({{"bytes", each.bytes}, {"bytes_per_second", each.rate}});
-    out << nlohmann::ordered_json::array({{{"device", "cpu"},
-                                           {"model", cpu.model},
-                                           {"cores", cpu.cores},
-                                           {"threads", threads},
-                                           {"l1_bytes", cpu.l1_bytes},
-                                           {"l2_bytes", cpu.l2_bytes},
-                                           {"l3_bytes", cpu.l3_bytes},
-                                           {"features", cpu.features.to_string()},
-                                           {"f32_flops_per_second", limits.f32_flops},
-                                           {"bf16_flops_per_second", limits.bf16_flops},
-                                           {"i8_flops_per_second", limits.i8_flops},
-                                           {"reads", std::move(reads)}}})
-               .dump(2)
-        << '\n';
+    print_json(nlohmann::ordered_json::array({{{"device", "cpu"},
+                                               {"model", cpu.model},
+                                               {"cores", cpu.cores},
+                                               {"threads", threads},
+                                               {"l1_bytes", cpu.l1_bytes},
+                                               {"l2_bytes", cpu.l2_bytes},
+                                               {"l3_bytes", cpu.l3_bytes},
+                                               {"features", cpu.features.to_string()},
+                                               {"f32_flops_per_second", limits.f32_flops},
+                                               {"bf16_flops_per_second", limits.bf16_flops},
+                                               {"i8_flops_per_second", limits.i8_flops},
+                                               {"reads", std::move(reads)}}}),
+               out);
     return;
   }
   fmt::print(out, "cpu: {}, {} cores, {} threads\n", cpu.model, cpu.cores, threads);

@@ -10,6 +10,7 @@
 #include "luminal/cli/commands.h"
 #include "luminal/cli/explanation_json.h"
 #include "luminal/cli/explanation_page.h"
+#include "luminal/cli/json_text.h"
 #include "luminal/cli/random_inputs.h"
 #include "luminal/cli/timed_run.h"
 #include "luminal/compiler/buckets.h"
@@ -141,7 +142,7 @@ void explain(const ExplainArguments& arguments, std::ostream& out) {
     return;
   }
   if (arguments.json)
-    out << to_json(explanation, !arguments.no_times).dump(2) << '\n';
+    print_json(to_json(explanation, !arguments.no_times), out);
   else
     out << compiler::to_string(explanation,
                                {.times = !arguments.no_times, .all_steps = arguments.all});

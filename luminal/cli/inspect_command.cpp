@@ -9,6 +9,7 @@
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/inspection.h"
+#include "luminal/cli/json_text.h"
 #include "luminal/egraph/program_error.h"
 #include "luminal/support/error.h"
 #include "luminal/support/file.h"
@@ -34,14 +35,14 @@ void list_cases(bool json, std::ostream& out) {
     else
       fmt::print(out, "{:<14}{}\n", each.name, each.what);
   }
-  if (json) out << rows.dump(2) << '\n';
+  if (json) print_json(rows, out);
 }
 
 /// Prints JSON or text, whichever is wanted.
 template <typename Json, typename Text>
 void give(const InspectArguments& arguments, std::ostream& out, Json json, Text text) {
   if (arguments.json)
-    out << json().dump(2) << '\n';
+    print_json(json(), out);
   else
     text();
 }

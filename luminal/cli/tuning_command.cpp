@@ -8,6 +8,7 @@
 
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
+#include "luminal/cli/json_text.h"
 #include "luminal/search/tuning_database.h"
 #include "luminal/support/error.h"
 #include "luminal/support/file.h"
@@ -87,7 +88,7 @@ void list(const TuningArguments& arguments, std::ostream& out) {
                       {"records", kernel.records},
                       {"rejected", kernel.rejected},
                       {"best_us", kernel.best_us}});
-    out << rows.dump(2) << '\n';
+    print_json(rows, out);
     return;
   }
   fmt::print(out, "{:<12}  {:>8}  {:>8}  {:>12}  {}\n", "kernel", "tried", "rejected", "best us",
@@ -125,12 +126,11 @@ void show(const TuningArguments& arguments, std::ostream& out) {
   if (arguments.json) {
     ordered_json rows = ordered_json::array();
     for (const TuningRecord& record : records) rows.push_back(json_of(record));
-    out << ordered_json{{"kernel", support::to_hex(kernel.kernel)},
-                        {"label", kernel.label},
-                        {"text", text},
-                        {"records", rows}}
-               .dump(2)
-        << '\n';
+    print_json(ordered_json{{"kernel", support::to_hex(kernel.kernel)},
+                            {"label", kernel.label},
+                            {"text", text},
+                            {"records", rows}},
+               out);
     return;
   }
   fmt::print(out, "{} {}\n{}\n", support::to_hex(kernel.kernel), kernel.label, text);
@@ -165,11 +165,9 @@ void merge(const TuningArguments& arguments, std::ostream& out) {
   TuningDatabase database(path);
   const search::MergeCounts counts = database.merge_from(arguments.file);
   if (arguments.json) {
-    out << ordered_json{{"added", counts.added},
-                        {"replaced", counts.replaced},
-                        {"kept", counts.kept}}
-               .dump(2)
-        << '\n';
+    print_json(
+        ordered_json{{"added", counts.added}, {"replaced", counts.replaced}, {"kept", counts.kept}},
+        out);
     return;
   }
   fmt::print(out, "{} added, {} replaced, {} kept as they were\n", counts.added, counts.replaced,
@@ -197,7 +195,7 @@ void prune(const TuningArguments& arguments, std::ostream& out) {
   if (arguments.all) filter.measured_before = std::time(nullptr) + 1;
   const int64_t gone = database.prune(filter);
   if (arguments.json)
-    out << ordered_json{{"removed", gone}}.dump(2) << '\n';
+    print_json(ordered_json{{"removed", gone}}, out);
   else
     fmt::print(out, "{} measurements removed\n", gone);
 }

@@ -147,6 +147,21 @@ TEST_F(BadInput, AGraphThatComputesNothingIsAnError) {
   }
 }
 
+TEST_F(BadInput, NamesThatAreNoTextAreReplacedInJson) {
+  support::write_file_atomic(folder_.file("bytes.graph"),
+                             "%0: f32[3] = input \"x\\xff\"\n"
+                             "%1: f32[3] = add %0, %0 name=\"\\xc3(\"\n"
+                             "output \"y\" = %1\n");
+  for (const char* line :
+       {"inspect --json", "inspect --json --classes", "explain --json --no-times"}) {
+    std::vector<std::string> arguments = words(line);
+    arguments.push_back(folder_.file("bytes.graph"));
+    const Said said = say(arguments);
+    EXPECT_EQ(said.code, cli::kDone) << said.err;
+    EXPECT_FALSE(nlohmann::json::parse(said.out).empty()) << line;
+  }
+}
+
 TEST_F(BadInput, AGraphThatOnlyPrintsRuns) {
   support::write_file_atomic(folder_.file("print.graph"),
                              "%0: f32[2] = constant [1, 2]\n%1: f32[2] = print \"here\" %0\n");

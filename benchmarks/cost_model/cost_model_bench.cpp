@@ -180,17 +180,20 @@ struct Samples {
   std::vector<Sample> all;
 };
 
-std::vector<search::TimedKernel> timed(const Samples& samples) {
-  std::vector<search::TimedKernel> result;
-  for (const Sample& sample : samples.all)
-    result.push_back({samples.arenas[sample.model].get(), &sample.kernel, sample.measured});
+/// In the way in which each is best run on a machine.
+std::vector<search::TimedWork> timed(const Samples& samples, const kernel::Machine& machine) {
+  std::vector<search::TimedWork> result;
+  for (const Sample& sample : samples.all) {
+    kernel::Arena& arena = *samples.arenas[sample.model];
+    result.push_back({kernel::estimate(arena, sample.kernel, machine).work, sample.measured});
+  }
   return result;
 }
 
 void report(const char* title, const Samples& samples, const kernel::Machine& machine) {
-  const search::ModelQuality quality = search::quality_of(timed(samples), machine);
-  fmt::print("{}: rank correlation {:.3f}, typical factor {:.2f}\n", title,
-             quality.rank_correlation, quality.typical_factor);
+  const search::ModelQuality quality = search::quality_of(timed(samples, machine), machine);
+  fmt::print("{}: rank correlation {:.3f}, {:.3f} of pairs in order, typical factor {:.2f}\n",
+             title, quality.rank_correlation, quality.pairs_in_order, quality.typical_factor);
   for (const auto& [name, constant] : search::machine_constants())
     fmt::print("  {:<22} {:.4g}\n", name, machine.*constant);
 }
@@ -256,7 +259,7 @@ void run(bool cuts) {
   if (cuts) return compare_cuts(machine);
   const Samples samples = measure_all(machine);
   report("as it is", samples, machine);
-  report("fitted", samples, search::fitted(timed(samples), machine));
+  report("fitted", samples, search::fitted(timed(samples, machine), machine));
 }
 
 }  // namespace

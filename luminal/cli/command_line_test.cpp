@@ -11,6 +11,7 @@
 #include "luminal/graph/npy.h"
 #include "luminal/graph/text.h"
 #include "luminal/search/tuning_database.h"
+#include "luminal/search/work_records.h"
 #include "luminal/tensor/arithmetic.h"
 #include "luminal/tensor/executable.h"
 #include "luminal/tensor/graph.h"
@@ -95,6 +96,33 @@ TEST_F(TuningCommand, ShowsWhatWasTriedAndWhyItFell) {
   EXPECT_TRUE(has(said.out, "2023-11-14"));
   const auto shown = nlohmann::json::parse(tuning({"show", "matmul", "--json"}).out);
   EXPECT_EQ(shown["records"][0]["median_us"], 80.0);
+}
+
+TEST_F(TuningCommand, TellsHowWellTheCostModelRanks) {
+  EXPECT_TRUE(has(tuning({"model"}).out, "no kernel of " + file() + " has a time and a work"));
+  EXPECT_EQ(nlohmann::json::parse(tuning({"model", "--json"}).out).size(), 0U);
+  {
+    search::TuningDatabase database(file());
+    uint64_t number = 0;
+    for (const double us : {10.0, 50.0, 200.0, 1000.0}) {
+      const search::TuningKey key{{7, ++number}, "", "cpu here, 2 threads", "v1"};
+      database.add_kernel(key.kernel, "text", fmt::format("kernel {}", number));
+      database.note_work(key, search::to_text({.vector_flops = us * 1e5}));
+      database.record({key, "nest", search::Timing{us, 0.1, 10}, 1});
+    }
+  }
+  const std::string text = tuning({"model"}).out;
+  EXPECT_TRUE(has(text,
+                  "cpu here, 2 threads: 4 kernels\n  as it is: rank correlation 1.000, "
+                  "100.0 % of pairs in order"));
+  EXPECT_TRUE(has(text, "vector_flops"));
+  EXPECT_TRUE(has(text, "1000.00 us, estimated"));
+  const auto rows = nlohmann::json::parse(tuning({"model", "--json"}).out);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["kernels"], 4);
+  EXPECT_LT(rows[0]["fitted"]["typical_factor"], rows[0]["as_it_is"]["typical_factor"]);
+  EXPECT_EQ(nlohmann::json::parse(tuning({"model", "--json", "--device", "cpu x2"}).out).size(),
+            0U);
 }
 
 TEST_F(TuningCommand, AKernelIsNamedByItsHashToo) {

@@ -160,6 +160,16 @@ class ExplanationWriter {
                         {"rejected", report.rejected},     {"finished", report.finished}};
     number(row, "first_plan_us", report.fast_us);
     number(row, "best_us", report.best_us);
+    if (report.model.kernels > 0) {
+      const auto quality = [](const search::ModelQuality& each) {
+        return ordered_json{{"rank_correlation", each.rank_correlation},
+                            {"pairs_in_order", each.pairs_in_order},
+                            {"typical_factor", each.typical_factor}};
+      };
+      row["model"] = {{"kernels", report.model.kernels},
+                      {"as_it_is", quality(report.model)},
+                      {"fitted", quality(report.fitted_model)}};
+    }
     row["plans"] = list(plans, [](const compiler::ExplainedWay& each) {
       ordered_json trial = {{"name", each.schedule}, {"used", each.used}};
       number(trial, "kernels_us", each.estimated_us);

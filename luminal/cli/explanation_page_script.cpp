@@ -278,6 +278,11 @@ function showPlans(section, all) {
       [plan.kernels_us ? duration(plan.kernels_us) : "", plan.kernels_us || Infinity]]}))),
     make("p", {class: "muted"}, amount(all.search.trials, "trial") + " now, " + all.search.known + " known, " +
          all.search.rejected + " rejected" + (all.search.finished ? "" : "; the search was not finished")));
+  const model = all.search.model;
+  const ranks = q => "rank correlation " + q.rank_correlation.toFixed(2) + ", " +
+    (100 * q.pairs_in_order).toFixed(0) + " % of pairs in order, typical factor " + q.typical_factor.toFixed(2);
+  if (model) section.append(make("p", {class: "muted"}, "How well the cost model ranks the " + model.kernels +
+    " kernels that were ever measured here: " + ranks(model.as_it_is) + "; with constants that fit them: " + ranks(model.fitted)));
 }
 
 function explanationTabs(all) {

@@ -1,6 +1,8 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -9,9 +11,12 @@
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/json_text.h"
+#include "luminal/search/kernel_bench.h"
 #include "luminal/search/tuning_database.h"
+#include "luminal/search/work_records.h"
 #include "luminal/support/error.h"
 #include "luminal/support/file.h"
+#include "luminal/support/text.h"
 
 namespace luminal::cli {
 namespace {
@@ -145,6 +150,83 @@ void show(const TuningArguments& arguments, std::ostream& out) {
   }
 }
 
+/// The device of a database that was named, or the only one that something is known of.
+std::vector<std::string> devices_of(const TuningArguments& arguments,
+                                    const TuningDatabase& database) {
+  if (!arguments.device.empty()) return {arguments.device};
+  return database.devices();
+}
+
+/// The cores of a device by its name, which ends with its threads (search::device_text).
+int64_t cores_of(const std::string& device) {
+  const std::vector<std::string_view> words = support::split_words(device);
+  if (words.size() < 2) return 1;
+  return std::max<int64_t>(support::parse_int64(words[words.size() - 2]).value_or(1), 1);
+}
+
+ordered_json json_of(const search::ModelQuality& quality) {
+  return {{"rank_correlation", quality.rank_correlation},
+          {"pairs_in_order", quality.pairs_in_order},
+          {"typical_factor", quality.typical_factor}};
+}
+
+std::string text_of(const search::ModelQuality& quality) {
+  return fmt::format("rank correlation {:.3f}, {:.1f} % of pairs in order, typical factor {:.2f}",
+                     quality.rank_correlation, 100 * quality.pairs_in_order,
+                     quality.typical_factor);
+}
+
+/// The kernels whose estimate is farthest from their time, the worst first.
+std::vector<const search::KnownWork*> worst_of(const std::vector<search::KnownWork>& works,
+                                               const kernel::Machine& machine) {
+  const auto error = [&](const search::KnownWork* each) {
+    return std::abs(
+        std::log(kernel::microseconds(each->timed.work, machine) / each->timed.measured_us));
+  };
+  std::vector<const search::KnownWork*> result;
+  for (const search::KnownWork& each : works) result.push_back(&each);
+  std::stable_sort(result.begin(), result.end(),
+                   [&](const auto* a, const auto* b) { return error(a) > error(b); });
+  constexpr size_t kShown = 8;
+  if (result.size() > kShown) result.resize(kShown);
+  return result;
+}
+
+void model(const TuningArguments& arguments, std::ostream& out) {
+  const TuningDatabase database = open(arguments);
+  ordered_json rows = ordered_json::array();
+  for (const std::string& device : devices_of(arguments, database)) {
+    const std::vector<search::KnownWork> works =
+        search::known_works(database, device, search::compiler_text());
+    if (works.empty()) continue;
+    const kernel::Machine before = kernel::Machine::cpu(cores_of(device));
+    const search::Calibration found = search::calibrated(works, before);
+    ordered_json constants = ordered_json::object();
+    for (const auto& [name, constant] : search::machine_constants())
+      constants[std::string(name)] = {before.*constant, found.machine.*constant};
+    rows.push_back({{"device", device},
+                    {"kernels", works.size()},
+                    {"as_it_is", json_of(found.before)},
+                    {"fitted", json_of(found.after)},
+                    {"constants", constants}});
+    if (arguments.json) continue;
+    fmt::print(out, "{}: {} kernels\n  as it is: {}\n  fitted:   {}\n", device, works.size(),
+               text_of(found.before), text_of(found.after));
+    for (const auto& [name, constant] : search::machine_constants())
+      fmt::print(out, "    {:<22} {:>10.4g} fits as {:.4g}\n", name, before.*constant,
+                 found.machine.*constant);
+    fmt::print(out, "  farthest from their estimates:\n");
+    for (const search::KnownWork* each : worst_of(works, before))
+      fmt::print(out, "    {:>10.2f} us, estimated {:>10.2f}: {}\n", each->timed.measured_us,
+                 kernel::microseconds(each->timed.work, before), each->label);
+  }
+  if (arguments.json)
+    out << rows.dump(2) << '\n';
+  else if (rows.empty())
+    fmt::print(out, "no kernel of {} has a time and a work; searches measure some\n",
+               database.path());
+}
+
 void export_all(const TuningArguments& arguments, std::ostream& out) {
   const TuningDatabase database = open(arguments);
   database.export_to(arguments.file);
@@ -212,6 +294,7 @@ void add_tuning_command(CLI::App& app, std::ostream& out) {
 Examples:
   luminal tuning list
   luminal tuning show softmax --json
+  luminal tuning model
   luminal tuning export shipped.db
   luminal tuning merge shipped.db
   luminal tuning prune --older-than 90)");
@@ -229,6 +312,10 @@ Examples:
   shown->add_option("KERNEL", arguments->kernel, "The start of its hash, or text of its label")
       ->required();
   shown->add_flag("--json", arguments->json, "As JSON");
+
+  CLI::App* ranked = add("model", "How well the cost model ranks what was measured", model);
+  ranked->add_option("--device", arguments->device, "Of this device (all, if not named)");
+  ranked->add_flag("--json", arguments->json, "As JSON");
 
   add("export", "Write everything to another file", export_all)
       ->add_option("FILE", arguments->file, "Must not be there yet")

@@ -32,6 +32,7 @@ class KernelTuning {
   /// The best that is known.
   const search::TunedChoice& choice(size_t kernel) const { return entries_[kernel]->choice; }
   const search::KernelTask& task(size_t kernel) const { return entries_[kernel]->task; }
+  const search::TuningKey& key(size_t kernel) const { return entries_[kernel]->key; }
   /// What is used without search.
   const std::string& default_schedule(size_t kernel) const;
   /// Whether there is nothing left to try within so many trials.

@@ -11,7 +11,7 @@
 namespace luminal::compiler {
 namespace {
 
-constexpr std::string_view kFirstLine = "searched plan 2";
+constexpr std::string_view kFirstLine = "searched plan 3";
 
 /// What is kept of trials, so that no result is large: the first ones, which are whole plans, and
 /// the beginning of what was wrong with one.
@@ -107,6 +107,9 @@ bool read_report(const Lines& lines, SearchReport& report) {
          lines.read("factor", report.model.typical_factor) &&
          lines.read("fitted_rank", report.fitted_model.rank_correlation) &&
          lines.read("fitted_factor", report.fitted_model.typical_factor) &&
+         lines.read("pairs", report.model.pairs_in_order) &&
+         lines.read("fitted_pairs", report.fitted_model.pairs_in_order) &&
+         lines.read("model_kernels", report.model.kernels) &&
          lines.read("finished", report.finished) && lines.read("unreliable", report.unreliable);
 }
 
@@ -117,12 +120,14 @@ std::string to_text(const RememberedPlan& plan) {
   std::string text = fmt::format(
       "{}\nchoice {}\ndraft {}\nbest {}\nfast_us {}\nbest_us {}\nstructures {}\nkernels {}\n"
       "known {}\nrejected {}\nrank {}\nfactor {}\nfitted_rank {}\nfitted_factor {}\n"
+      "pairs {}\nfitted_pairs {}\nmodel_kernels {}\n"
       "finished {:d}\nunreliable {:d}\nseconds {}\n",
       kFirstLine, plan.choice, support::to_hex(plan.draft), support::to_hex(plan.best),
       report.fast_us, report.best_us, report.structures, report.kernels, report.known,
       report.rejected, report.model.rank_correlation, report.model.typical_factor,
-      report.fitted_model.rank_correlation, report.fitted_model.typical_factor, report.finished,
-      report.unreliable, plan.seconds);
+      report.fitted_model.rank_correlation, report.fitted_model.typical_factor,
+      report.model.pairs_in_order, report.fitted_model.pairs_in_order, report.model.kernels,
+      report.finished, report.unreliable, plan.seconds);
   for (const RememberedSchedule& each : plan.schedules)
     text += fmt::format("schedule {} {} {} {}\n", each.kernel, each.default_us, each.best_us,
                         each.schedule);

@@ -5,27 +5,18 @@
 
 namespace luminal::compiler {
 
-Calibration calibrated(const KernelTuning& tuning, const Options& options,
-                       const kernel::Machine& machine) {
-  constexpr size_t kMost = 24;  // fitting takes an estimate of each, often
-  constexpr int kRounds = 2;
-  std::vector<search::TimedKernel> timed;
-  for (size_t k = 0; k < tuning.size() && timed.size() < kMost; ++k) {
+void note_works(search::TuningDatabase& database, const KernelTuning& tuning,
+                const Options& options, const kernel::Machine& machine) {
+  for (size_t k = 0; k < tuning.size(); ++k) {
+    if (tuning.choice(k).best_us <= 0) continue;
     const search::KernelTask& task = tuning.task(k);
     const kernel::EstimateOptions how{.dims = task.options.dims,
                                       .typical_dim = options.typical_dim,
                                       .reassociate = options.reassociate};
-    const double time = tuning.choice(k).default_us;
-    // Attention is priced by its own template.
-    if (time > 0 && !codegen::attention_cost(*task.arena, task.kernel, machine, how))
-      timed.push_back({task.arena.get(), &task.kernel, time, how});
+    if (codegen::attention_cost(*task.arena, task.kernel, machine, how)) continue;
+    const kernel::Estimate estimate = kernel::estimate(*task.arena, task.kernel, machine, how);
+    database.note_work(tuning.key(k), search::to_text(estimate.work));
   }
-  Calibration result{machine};
-  if (timed.empty()) return result;
-  result.before = search::quality_of(timed, machine);
-  result.machine = search::fitted(timed, machine, kRounds);
-  result.after = search::quality_of(timed, result.machine);
-  return result;
 }
 
 kernel::Machine guessed_machine(const kernel::Machine& fitted, uint64_t seed, int number) {

@@ -1,25 +1,19 @@
-// What a search takes the machine for: constants of the cost model that fit the kernels it
-// measured, and others near them, under which further structures look best.
+// What a search takes the machine for: constants of the cost model that fit all kernels that the
+// database knows the times of, and others near them, under which further structures look best.
 #pragma once
 
 #include <cstdint>
 
 #include "luminal/compiler/kernel_tuning.h"
 #include "luminal/compiler/options.h"
-#include "luminal/search/calibration.h"
+#include "luminal/search/work_records.h"
 
 namespace luminal::compiler {
 
-/// Constants that fit, and how well the old and the new ones do.
-struct Calibration {
-  kernel::Machine machine;
-  search::ModelQuality before = {};
-  search::ModelQuality after = {};
-};
-
-/// Fits the constants of a machine to the kernels of a search whose times are known.
-Calibration calibrated(const KernelTuning& tuning, const Options& options,
-                       const kernel::Machine& machine);
+/// Keeps what the kernels of a search do whose times are known, so that this and later searches can
+/// fit the constants of the machine to them. Attention is left out, which its own template prices.
+void note_works(search::TuningDatabase& database, const KernelTuning& tuning,
+                const Options& options, const kernel::Machine& machine);
 
 /// Constants under which unknown kernels look better or other than they did: the first time as
 /// they fit, then quicker than that, then each constant turned by chance.

@@ -15,9 +15,10 @@ std::string to_string(const SearchReport& report) {
     text += fmt::format("  a run: {:.1f} us, by the cost model alone {:.1f} us\n", report.best_us,
                         report.fast_us);
   text += fmt::format(
-      "  the cost model ranks with {:.2f} (fitted {:.2f}), typical factor {:.2f} "
-      "(fitted {:.2f})\n",
-      report.model.rank_correlation, report.fitted_model.rank_correlation,
+      "  the cost model ranks {} known kernels with {:.2f} (fitted {:.2f}), {:.0f} % of pairs "
+      "({:.0f} %), typical factor {:.2f} ({:.2f})\n",
+      report.model.kernels, report.model.rank_correlation, report.fitted_model.rank_correlation,
+      100 * report.model.pairs_in_order, 100 * report.fitted_model.pairs_in_order,
       report.model.typical_factor, report.fitted_model.typical_factor);
   for (const KernelGain& gain : report.gains)
     text += fmt::format("  {:.1f} us instead of {:.1f}, {} times: {}, {}\n", gain.best_us,

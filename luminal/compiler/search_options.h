@@ -91,7 +91,7 @@ struct SearchReport {
   size_t measured = 0;    ///< trials of this search
   size_t known = 0;       ///< trials that the database holds of these kernels
   size_t rejected = 0;    ///< of those
-  /// How well the cost model ranks kernels, and how well with constants that fit their times.
+  /// How well the cost model ranks all kernels that the database knows of this device.
   search::ModelQuality model = {};
   search::ModelQuality fitted_model = {};   ///< with constants that fit the times
   std::vector<KernelGain> gains = {};       ///< of the plan that was found, the largest first

@@ -85,6 +85,7 @@ class PlanSearch {
       deepen(std::min(trials, search_.most_trials));
       if (trials >= search_.most_trials) break;
     }
+    note_works();
     ran_out_ = !may_measure(1.0 - part_for_finalists());
     SearchedPlan result{finish(), {}};
     result.report = report();
@@ -224,8 +225,15 @@ class PlanSearch {
 
   // ---- Structures.
 
+  /// What a search without measurements finds must not depend on how often it ran.
+  void note_works() {
+    if (search_.seconds > 0) compiler::note_works(database_, tuning_, options_, machine_);
+  }
+
   void calibrate() {
-    const Calibration calibration = calibrated(tuning_, options_, machine_);
+    note_works();
+    const search::Calibration calibration = search::calibrated(
+        search::known_works(database_, device_, search::compiler_text()), machine_);
     fitted_ = calibration.machine;
     report_.model = calibration.before;
     report_.fitted_model = calibration.after;

@@ -34,7 +34,7 @@ bool has_online(const std::vector<Statement>& block) {
 
 /// What is counted, for both modes at once.
 struct Counts {
-  double cache = 0.0, vector = 0.0, matrix = 0.0;
+  double cache = 0.0, vector = 0.0, functions = 0.0, matrix = 0.0;
   int passes = 0;
   size_t launches = 1;
 };
@@ -157,14 +157,18 @@ class Counter {
     if (node.kind == BodyKind::kReduce) return;
     if (node.kind == BodyKind::kLoad)
       counts_.cache += evaluations(node, path) * graph::bits(node.dtype) / 8.0;
-    if (node.kind == BodyKind::kOp) counts_.vector += weight(node.op) * evaluations(node, path);
+    if (node.kind == BodyKind::kOp) {
+      const bool is_costly = is_function(node.op) || node.op == Op::kMod;
+      (is_costly ? counts_.functions : counts_.vector) += weight(node.op) * evaluations(node, path);
+    }
     if (node.kind == BodyKind::kWhere)
       counts_.vector += static_cast<double>(node.exprs.size()) * evaluations(node, path);
     for (BodyId child : node.children) visit(child, path, seen);
     for (BodyId value : node.index_values) visit(value, path, seen);
   }
 
-  double weight(Op op) const {
+  /// In additions; functions and what costs as much in functions.
+  static double weight(Op op) {
     switch (op) {
       case Op::kCast:
       case Op::kBitcast:
@@ -173,10 +177,8 @@ class Counter {
       case Op::kSqrt:
       case Op::kDiv:
         return 4.0;
-      case Op::kMod:
-        return machine_.transcendental_flops;
       default:
-        return is_function(op) ? machine_.transcendental_flops : 1.0;
+        return 1.0;
     }
   }
 
@@ -324,18 +326,19 @@ class Counter {
     Estimate result;
     result.memory_bytes = bytes;
     result.cache_bytes = counts.cache;
-    result.vector_flops = counts.vector;
+    result.vector_flops = counts.vector + machine_.transcendental_flops * counts.functions;
     result.matrix_flops = counts.matrix;
     result.tiled = tiled;
     result.launches = counts.launches;
-    const double used = utilisation(counts, tiled);
-    const double compute =
-        (counts.matrix / machine_.matrix_flops) + (counts.vector / machine_.vector_flops);
-    const double memory = bytes / machine_.memory_bytes;
-    const double cache = counts.cache / machine_.cache_bytes;
-    const double seconds = overlapped({memory, cache, compute}) / used;
-    result.microseconds = machine_.launch_us * static_cast<double>(counts.launches) +
-                          machine_.pass_us * counts.passes + 1e6 * seconds;
+    result.work = {.launches = static_cast<double>(counts.launches),
+                   .passes = static_cast<double>(counts.passes),
+                   .memory_bytes = bytes,
+                   .cache_bytes = counts.cache,
+                   .vector_flops = counts.vector,
+                   .functions = counts.functions,
+                   .matrix_flops = counts.matrix,
+                   .used = utilisation(counts, tiled)};
+    result.microseconds = microseconds(result.work, machine_);
     return result;
   }
 
@@ -373,6 +376,16 @@ bool is_function(Op op) {
     default:
       return false;
   }
+}
+
+double microseconds(const Work& work, const Machine& machine) {
+  const double vector = work.vector_flops + machine.transcendental_flops * work.functions;
+  const double compute =
+      (work.matrix_flops / machine.matrix_flops) + (vector / machine.vector_flops);
+  const double memory = work.memory_bytes / machine.memory_bytes;
+  const double cache = work.cache_bytes / machine.cache_bytes;
+  const double seconds = overlapped({memory, cache, compute}) / work.used;
+  return machine.launch_us * work.launches + machine.pass_us * work.passes + 1e6 * seconds;
 }
 
 Machine Machine::h200() { return {.name = "h200"}; }

@@ -42,6 +42,22 @@ struct Machine {
   static Machine cpu(int64_t cores);
 };
 
+/// What a kernel does, in the terms that a machine's constants are prices of.
+struct Work {
+  double launches = 1.0;
+  double passes = 0.0;        ///< dependent loops
+  double memory_bytes = 0.0;  ///< that come from memory
+  double cache_bytes = 0.0;   ///< that come from caches
+  double vector_flops = 0.0;  ///< of vector units, without functions
+  double functions = 0.0;     ///< values of exp, tanh and the like
+  double matrix_flops = 0.0;  ///< of matrix units
+  double used = 1.0;          ///< the share of the device that has something to do
+  bool operator==(const Work&) const = default;
+};
+
+/// What a machine takes for it.
+double microseconds(const Work& work, const Machine& machine);
+
 /// How a kernel is best run, as far as the estimate knows.
 struct Estimate {
   double microseconds = 0.0;  ///< of one run
@@ -51,6 +67,7 @@ struct Estimate {
   double matrix_flops = 0.0;  ///< of matrix units
   bool tiled = false;         ///< in tiles, not row by row
   size_t launches = 1;        ///< with those that store operands
+  Work work;                  ///< what the time is made of
   /// The kernel after the laws that pay, and how its loops are built.
   Kernel kernel;
   NestOptions nest;  ///< options of build_nest

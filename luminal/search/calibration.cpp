@@ -19,14 +19,14 @@ constexpr std::array<std::pair<std::string_view, double Machine::*>, 7> kConstan
     {"transcendental_flops", &Machine::transcendental_flops},
 }};
 
-double estimated(const TimedKernel& timed, const Machine& machine) {
-  return kernel::estimate(*timed.arena, *timed.kernel, machine, timed.options).microseconds;
+double estimated(const TimedWork& timed, const Machine& machine) {
+  return kernel::microseconds(timed.work, machine);
 }
 
 /// The mean of squared logarithms of estimate over time.
-double error_of(std::span<const TimedKernel> kernels, const Machine& machine) {
+double error_of(std::span<const TimedWork> kernels, const Machine& machine) {
   double sum = 0;
-  for (const TimedKernel& timed : kernels) {
+  for (const TimedWork& timed : kernels) {
     const double ratio = std::log(estimated(timed, machine) / timed.measured_us);
     sum += ratio * ratio;
   }
@@ -71,17 +71,31 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return squares_x == 0 || squares_y == 0 ? 0 : products / std::sqrt(squares_x * squares_y);
 }
 
-ModelQuality quality_of(std::span<const TimedKernel> kernels, const Machine& machine) {
+double pairs_in_order(const std::vector<double>& guesses, const std::vector<double>& times) {
+  constexpr double kDiffer = 1.1;
+  double right = 0;
+  double all = 0;
+  for (size_t i = 0; i < times.size(); ++i)
+    for (size_t j = 0; j < times.size(); ++j) {
+      if (!(times[i] > kDiffer * times[j])) continue;
+      ++all;
+      right += guesses[i] > guesses[j] ? 1 : guesses[i] == guesses[j] ? 0.5 : 0;
+    }
+  return all == 0 ? 1 : right / all;
+}
+
+ModelQuality quality_of(std::span<const TimedWork> kernels, const Machine& machine) {
   std::vector<double> guesses;
   std::vector<double> times;
-  for (const TimedKernel& timed : kernels) {
+  for (const TimedWork& timed : kernels) {
     guesses.push_back(estimated(timed, machine));
     times.push_back(timed.measured_us);
   }
-  return {rank_correlation(guesses, times), std::exp(std::sqrt(error_of(kernels, machine)))};
+  return {rank_correlation(guesses, times), std::exp(std::sqrt(error_of(kernels, machine))),
+          pairs_in_order(guesses, times), kernels.size()};
 }
 
-Machine fitted(std::span<const TimedKernel> kernels, Machine machine, int rounds) {
+Machine fitted(std::span<const TimedWork> kernels, Machine machine, int rounds) {
   double best = error_of(kernels, machine);
   for (const double factor : {2.0, 1.4, 1.15}) {
     bool improved = true;

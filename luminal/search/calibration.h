@@ -11,18 +11,18 @@
 
 namespace luminal::search {
 
-/// A kernel that was measured. The arena gets bodies when the kernel is estimated.
-struct TimedKernel {
-  kernel::Arena* arena = nullptr;          ///< holds its bodies
-  const kernel::Kernel* kernel = nullptr;  ///< what was measured
-  double measured_us = 0.0;                ///< of one run
-  kernel::EstimateOptions options = {};    ///< what an estimate of it assumes
+/// What a kernel does, and what it took.
+struct TimedWork {
+  kernel::Work work;
+  double measured_us = 0.0;  ///< of one run
 };
 
 /// How estimates and times agree.
 struct ModelQuality {
   double rank_correlation = 1.0;  ///< 1: the same order; 0: none
   double typical_factor = 1.0;    ///< between estimate and time
+  double pairs_in_order = 1.0;  ///< of pairs whose times differ by a tenth, the share ranked right
+  size_t kernels = 0;           ///< whose times it was asked for
 };
 
 /// The constants that can be fitted, with their names.
@@ -30,13 +30,15 @@ std::span<const std::pair<std::string_view, double kernel::Machine::*>> machine_
 
 /// Spearman's coefficient; 1 for less than two values.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+/// The share of pairs of times that differ by a tenth at least whose guesses differ in the same
+/// direction; equal guesses count half. 1 if there is no such pair.
+double pairs_in_order(const std::vector<double>& guesses, const std::vector<double>& times);
 
 /// How well a machine's constants explain times.
-ModelQuality quality_of(std::span<const TimedKernel> kernels, const kernel::Machine& machine);
+ModelQuality quality_of(std::span<const TimedWork> kernels, const kernel::Machine& machine);
 
 /// Turns one constant after the other, by smaller and smaller factors, as long as that helps; at
 /// most `rounds` times each.
-kernel::Machine fitted(std::span<const TimedKernel> kernels, kernel::Machine machine,
-                       int rounds = 6);
+kernel::Machine fitted(std::span<const TimedWork> kernels, kernel::Machine machine, int rounds = 6);
 
 }  // namespace luminal::search

@@ -21,5 +21,15 @@ TEST(RankCorrelation, OfNothingIsPerfect) {
   EXPECT_EQ(rank_correlation({3}, {4}), 1);
 }
 
+TEST(PairsInOrder, CountsThoseWhoseTimesDiffer) {
+  EXPECT_DOUBLE_EQ(pairs_in_order({1, 2, 3}, {10, 20, 30}), 1);
+  EXPECT_DOUBLE_EQ(pairs_in_order({3, 2, 1}, {10, 20, 30}), 0);
+  EXPECT_DOUBLE_EQ(pairs_in_order({1, 1, 1}, {10, 20, 30}), 0.5);
+  EXPECT_DOUBLE_EQ(pairs_in_order({1, 3, 2}, {10, 20, 30}), 2.0 / 3);
+  // Times that differ by less are as good as equal, whatever was guessed.
+  EXPECT_DOUBLE_EQ(pairs_in_order({2, 1}, {100, 109}), 1);
+  EXPECT_DOUBLE_EQ(pairs_in_order({}, {}), 1);
+}
+
 }  // namespace
 }  // namespace luminal::search

@@ -15,7 +15,7 @@ namespace {
 
 // "LUMI": what `file` and other programs know our databases by.
 constexpr int64_t kApplication = 0x4c554d49;
-constexpr int64_t kVersion = 2;
+constexpr int64_t kVersion = 3;
 
 // Since version 2.
 constexpr std::string_view kPlansSchema = R"(
@@ -23,6 +23,13 @@ constexpr std::string_view kPlansSchema = R"(
     program TEXT NOT NULL, shapes TEXT NOT NULL, device TEXT NOT NULL, compiler TEXT NOT NULL,
     result TEXT NOT NULL, searched_at INTEGER NOT NULL,
     PRIMARY KEY (program, shapes, device, compiler)) WITHOUT ROWID;
+)";
+
+// Since version 3.
+constexpr std::string_view kWorksSchema = R"(
+  CREATE TABLE works (
+    kernel TEXT NOT NULL, shapes TEXT NOT NULL, work TEXT NOT NULL,
+    PRIMARY KEY (kernel, shapes)) WITHOUT ROWID;
 )";
 
 constexpr std::string_view kSchema = R"(
@@ -50,6 +57,7 @@ void prepare_tables(const SqliteConnection& connection) {
   if (tables == 0 && application == 0) {
     connection.execute(std::string(kSchema));
     connection.execute(std::string(kPlansSchema));
+    connection.execute(std::string(kWorksSchema));
     connection.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
                                    kApplication, kVersion));
     transaction.commit();
@@ -58,8 +66,9 @@ void prepare_tables(const SqliteConnection& connection) {
   if (application != kApplication)
     throw UserError("tuning database", "{} belongs to another program; name another file",
                     connection.path());
-  if (version == 1) {
-    connection.execute(std::string(kPlansSchema));
+  if (version == 1 || version == 2) {
+    if (version == 1) connection.execute(std::string(kPlansSchema));
+    connection.execute(std::string(kWorksSchema));
     connection.execute(fmt::format("PRAGMA user_version = {};", kVersion));
     transaction.commit();
     return;
@@ -147,6 +156,17 @@ void merge_plans(const SqliteConnection& to, const SqliteConnection& from) {
   while (rows.step()) {
     for (int column = 0; column < 5; ++column) insert.bind(column + 1, rows.text(column));
     insert.bind(6, rows.integer(5)).run();
+    insert.reset();
+  }
+}
+
+/// What a kernel does is the same everywhere.
+void merge_works(const SqliteConnection& to, const SqliteConnection& from) {
+  Statement rows = from.prepare("SELECT kernel, shapes, work FROM works");
+  Statement insert = to.prepare("INSERT OR IGNORE INTO works VALUES (?1, ?2, ?3)");
+  while (rows.step()) {
+    for (int column = 0; column < 3; ++column) insert.bind(column + 1, rows.text(column));
+    insert.run();
     insert.reset();
   }
 }
@@ -304,6 +324,40 @@ std::optional<std::string> TuningDatabase::recall(const TuningKey& program) cons
   return query.step() ? std::optional(query.text(0)) : std::nullopt;
 }
 
+void TuningDatabase::note_work(const TuningKey& key, std::string_view work) {
+  const std::lock_guard lock(mutex_);
+  connection_.prepare("INSERT OR REPLACE INTO works VALUES (?1, ?2, ?3)")
+      .bind(1, support::to_hex(key.kernel))
+      .bind(2, key.shapes)
+      .bind(3, work)
+      .run();
+}
+
+std::vector<TimedRow> TuningDatabase::timed_works(const std::string& device) const {
+  const std::lock_guard lock(mutex_);
+  Statement query = connection_.prepare(
+      "SELECT works.kernel, works.shapes, records.compiler, ifnull(label, ''), work, "
+      "min(median_us), max(measured_at) FROM works "
+      "JOIN records ON records.kernel = works.kernel AND records.shapes = works.shapes "
+      "LEFT JOIN kernels ON kernels.kernel = works.kernel "
+      "WHERE records.device = ?1 AND why = '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3");
+  query.bind(1, device);
+  std::vector<TimedRow> result;
+  while (query.step())
+    result.push_back({support::parse_hash128(query.text(0)).value_or(support::Hash128{}),
+                      query.text(1), query.text(2), query.text(3), query.text(4), query.real(5),
+                      query.integer(6)});
+  return result;
+}
+
+std::vector<std::string> TuningDatabase::devices() const {
+  const std::lock_guard lock(mutex_);
+  Statement query = connection_.prepare("SELECT DISTINCT device FROM records ORDER BY 1");
+  std::vector<std::string> result;
+  while (query.step()) result.push_back(query.text(0));
+  return result;
+}
+
 std::vector<TunedKernel> TuningDatabase::kernels() const {
   const std::lock_guard lock(mutex_);
   Statement query = connection_.prepare(
@@ -354,6 +408,7 @@ MergeCounts TuningDatabase::merge_from(const std::string& path) {
     ++(!known ? counts.added : better ? counts.replaced : counts.kept);
   }
   merge_plans(connection_, other.connection_);
+  merge_works(connection_, other.connection_);
   transaction.commit();
   return counts;
 }
@@ -382,6 +437,7 @@ int64_t TuningDatabase::prune(const PruneFilter& filter) {
       .bind(3, filter.measured_before.value_or(std::numeric_limits<int64_t>::max()))
       .run();
   connection_.execute("DELETE FROM kernels WHERE kernel NOT IN (SELECT kernel FROM records)");
+  connection_.execute("DELETE FROM works WHERE kernel NOT IN (SELECT kernel FROM records)");
   transaction.commit();
   return removed;
 }

@@ -46,6 +46,18 @@ struct TunedKernel {
   double best_us = 0.0;  ///< 0: none counts
 };
 
+/// The work of a kernel (work_records.h) and the best of its times by one version of the code
+/// generator.
+struct TimedRow {
+  support::Hash128 kernel;
+  std::string shapes;
+  std::string compiler;
+  std::string label;
+  std::string work;
+  double best_us = 0.0;
+  int64_t measured_at = 0;  ///< the last of its measurements
+};
+
 /// What a merge did.
 struct MergeCounts {
   int64_t added = 0;
@@ -103,6 +115,13 @@ class TuningDatabase {
   void remember(const TuningKey& program, std::string_view result);
   /// What the last search of a program ended with.
   std::optional<std::string> recall(const TuningKey& program) const;
+  /// Keeps what a kernel does with some dims, for the cost model. Whose text it is has to see to it
+  /// that it is understood later.
+  void note_work(const TuningKey& key, std::string_view work);
+  /// Works of kernels that count on a device, by kernel, shapes and compiler.
+  std::vector<TimedRow> timed_works(const std::string& device) const;
+  /// Devices that something was measured on, by name.
+  std::vector<std::string> devices() const;
   /// All kernels, by label.
   std::vector<TunedKernel> kernels() const;
 

@@ -202,13 +202,31 @@ TEST_F(TuningDatabaseTest, AFileOfTheFirstVersionGetsWhatItLacks) {
     TuningDatabase database(path());
     database.record(good);
   }
-  SqliteConnection(path()).execute("DROP TABLE plans; PRAGMA user_version = 1");
+  SqliteConnection(path()).execute("DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
   for (int run = 0; run < 2; ++run) {
     TuningDatabase database(path());
     EXPECT_EQ(database.find(key(), "tile 8x32"), good.result);
     if (run == 0) database.remember(key(), "result");
     EXPECT_EQ(database.recall(key()), "result");
   }
+}
+
+TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
+  {
+    TuningDatabase database(path());
+    database.remember(key(), "result");
+  }
+  SqliteConnection(path()).execute("DROP TABLE works; PRAGMA user_version = 2");
+  TuningDatabase database(path());
+  EXPECT_EQ(database.recall(key()), "result");
+  database.note_work(key(), "work");
+  database.record(timed(key(), "tile 8x32", 12.5));
+  ASSERT_EQ(database.timed_works(key().device).size(), 1U);
+  EXPECT_EQ(database.timed_works(key().device)[0].work, "work");
+  // Another file gets it by a merge.
+  TuningDatabase other(path("other.db"));
+  other.merge_from(path());
+  EXPECT_EQ(other.timed_works(key().device).size(), 1U);
 }
 
 TEST_F(TuningDatabaseTest, RefusesFilesItMustNotRead) {

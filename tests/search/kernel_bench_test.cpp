@@ -146,15 +146,19 @@ TEST(Calibration, ConstantsThatMadeTheTimesAreFoundAgain) {
   real.memory_bytes /= 3;
   real.matrix_flops *= 2;
   real.launch_us *= 4;
-  std::vector<TimedKernel> timed;
-  for (const KernelTask& task : tasks)
-    timed.push_back({task.arena.get(), &task.kernel,
-                     kernel::estimate(*task.arena, task.kernel, real).microseconds});
+  std::vector<TimedWork> timed;
+  for (const KernelTask& task : tasks) {
+    const kernel::Estimate estimate = kernel::estimate(*task.arena, task.kernel, real);
+    EXPECT_EQ(kernel::microseconds(estimate.work, real), estimate.microseconds);
+    timed.push_back({estimate.work, estimate.microseconds});
+  }
   const double before = quality_of(timed, machine).typical_factor;
   const kernel::Machine found = fitted(timed, machine);
   EXPECT_GT(before, 1.5);
   EXPECT_LT(quality_of(timed, found).typical_factor, 1.15);
   EXPECT_GT(quality_of(timed, found).rank_correlation, 0.97);
+  EXPECT_GT(quality_of(timed, found).pairs_in_order, 0.97);
+  EXPECT_EQ(quality_of(timed, found).kernels, tasks.size());
   EXPECT_EQ(fitted({}, machine).launch_us, machine.launch_us);
 }
 

@@ -44,6 +44,24 @@ TEST(SearchPlan, OneDatabaseGivesOnePlanInTwentyRuns) {
   EXPECT_EQ(again.kernel_trials + again.plan_trials, 0);
 }
 
+TEST(SearchPlan, TheCostModelIsJudgedByAllThatWasEverMeasuredHere) {
+  MadeUp times;
+  const SearchReport first = search_plan(Net().ir(), kPlain, times.options).report;
+  EXPECT_GT(first.model.kernels, 0U);
+  EXPECT_LE(first.fitted_model.typical_factor, first.model.typical_factor);
+  Graph g;
+  const Tensor y = exp(g.input("x", {300, 32}));
+  graph::Graph other = g.ir();
+  other.add_output("y", y.edge());
+  const SearchReport second = search_plan(other, kPlain, times.options).report;
+  EXPECT_EQ(second.kernels, 1U);
+  EXPECT_GT(second.model.kernels, first.model.kernels);
+  // On another device nothing of it is known.
+  Options alone = kPlain;
+  alone.threads = 1;
+  EXPECT_LT(search_plan(other, alone, times.options).report.model.kernels, second.model.kernels);
+}
+
 TEST(SearchPlan, ARunThatFindsEverythingMeasuredMeasuresNothing) {
   const graph::Graph graph = Net().ir();
   MadeUp made_up_times;

@@ -259,7 +259,7 @@ RememberedPlan some_plan() {
   plan.report.best_us = 1.0 / 3;
   plan.report.structures = 7;
   plan.report.finished = true;
-  plan.report.model = {0.5, 1.25};
+  plan.report.model = {0.5, 1.25, 0.75, 12};
   plan.report.trials = {{"structure 1, default schedules", true, 99.5, 100.125, ""},
                         {"structure 2", false, 0, 0, "given up: it takes longer"}};
   return plan;
@@ -296,7 +296,7 @@ TEST(RememberedPlan, WhatIsKeptOfTrialsIsBounded) {
 TEST(RememberedPlan, OtherTextIsNothing) {
   const std::string text = to_text(some_plan());
   EXPECT_FALSE(parse_remembered("").has_value());
-  EXPECT_FALSE(parse_remembered("searched plan 1" + text.substr(15)).has_value());
+  EXPECT_FALSE(parse_remembered("searched plan 2" + text.substr(15)).has_value());
   EXPECT_FALSE(parse_remembered(text + "trial 1 1 1 no reason\n").has_value());
   EXPECT_FALSE(parse_remembered(text + "trial 2 1 1 name\t\n").has_value());
   EXPECT_FALSE(parse_remembered(text + "trial 1 x 1 name\t\n").has_value());

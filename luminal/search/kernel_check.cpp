@@ -64,7 +64,7 @@ std::optional<Rejected> KernelCheck::check_on(const Candidate& candidate, Trial&
   std::vector<Array> results = results_in(memory, arena_, kernel_, dims_);
   const std::lock_guard lock(mutex_);
   auto what = trial.expected.fault(std::move(results));
-  if (trial.expected.kind() == DataKind::kOrdinary) farthest_ = trial.expected.farthest();
+  if (trial.expected.kind() == DataKind::kOrdinary || what) farthest_ = trial.expected.farthest();
   if (what) return Rejected{Rejected::Why::kWrongResult, std::move(*what)};
   return std::nullopt;
 }

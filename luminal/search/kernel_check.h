@@ -38,8 +38,8 @@ class KernelCheck {
   /// Why a candidate does not count; nothing if it does. May be called from several threads, whose
   /// candidates run at a time.
   std::optional<Rejected> check(const Candidate& candidate);
-  /// How near the last candidate came to what is allowed, on ordinary data: 1 is as far as it may
-  /// be.
+  /// How near the last candidate came to what is allowed, on ordinary data or where it failed: 1 is
+  /// as far as it may be.
   double farthest() const { return farthest_; }
 
   /// The ordinary data, for timing.

@@ -41,17 +41,97 @@ Positions positions_of(const Arena& arena, const kernel::Kernel& kernel,
   return result;
 }
 
+/// Whether some sum is of products of different tensors: every term of it tells, since products of
+/// narrow floats are added in wide ones.
+bool has_products(const Arena& arena, const kernel::Kernel& kernel) {
+  const auto tensors_below = [&](BodyId id) {
+    std::set<NodeId> result;
+    for (const BodyId inner : arena.reachable(std::array{id}))
+      if (arena[inner].kind == BodyKind::kLoad) result.insert(arena[inner].tensor);
+    return result;
+  };
+  const std::vector<BodyId> bodies = bodies_of(arena, kernel);
+  return std::any_of(bodies.begin(), bodies.end(), [&](BodyId id) {
+    if (arena[id].kind != BodyKind::kReduce) return false;
+    BodyId term = arena[id].children[0];
+    while (arena[term].kind == BodyKind::kOp && arena[term].op == graph::Op::kCast)
+      term = arena[term].children[0];
+    const BodyNode& node = arena[term];
+    if (node.kind != BodyKind::kOp || node.op != graph::Op::kMul) return false;
+    const std::set<NodeId> left = tensors_below(node.children[0]);
+    const std::set<NodeId> right = tensors_below(node.children[1]);
+    return !left.empty() && !right.empty() && left != right;
+  });
+}
+
+/// One of very many terms of a sum may be less than what rounding the others costs. Most rows get a
+/// value that outweighs all others, so that leaving it out is noticed: the last one of a row, one
+/// of the last, where vectors end, the first, or any.
+class Dominants {
+ public:
+  static constexpr double kValue = 12;  // e^12 outweighs thousands of terms around 1
+  static constexpr int64_t kShortestRow = 16;
+  static constexpr int64_t kTail = 64;  // lanes of the widest vectors of the narrowest floats
+
+  Dominants(const graph::Extents& extents, uint64_t seed) : random_(seed) {
+    if (!extents.empty() && extents.back() >= kShortestRow) row_ = extents.back();
+  }
+
+  /// Called for one position after the other: whether the value there outweighs its row.
+  bool is_next(int64_t position) {
+    if (row_ == 0) return false;
+    if (position % row_ == 0) place_ = place_in(position / row_);
+    return position % row_ == place_;
+  }
+  /// Rows that infinities and the like are in, which would hide everything else; the others have
+  /// none, if there are enough.
+  bool is_spoilt(int64_t position, int64_t count) const {
+    return row_ == 0 || count / row_ < kCycle || position / row_ % kCycle == kCycle - 1;
+  }
+
+ private:
+  static constexpr int64_t kCycle = 4;
+
+  int64_t place_in(int64_t row) {
+    const auto draw = [&](int64_t below) {
+      return static_cast<int64_t>(random_() % static_cast<uint64_t>(below));
+    };
+    switch (row % (2 * kCycle)) {
+      case 0:
+      case kCycle:
+        return row_ - 1;
+      case 1:
+      case kCycle + 1:
+        return row_ - 1 - draw(std::min(row_, kTail));
+      case 2:
+        return 0;
+      default:
+        return draw(row_);
+    }
+  }
+
+  int64_t row_ = 0;  // 0: there are none
+  int64_t place_ = 0;
+  std::mt19937_64 random_;
+};
+
 class Filler {
  public:
-  Filler(DataKind kind, uint64_t seed) : kind_(kind), random_(seed) {}
+  Filler(DataKind kind, uint64_t seed) : kind_(kind), seed_(seed), random_(seed) {}
 
-  void fill(Array& array, int64_t limit) {
+  /// `weighed` asks for values that outweigh their rows.
+  void fill(Array& array, int64_t limit, bool weighed) {
     // Long arrays repeat themselves: making every value anew would take longer than the search.
     constexpr int64_t kPeriod = 131'068;  // no power of two, and whole bytes of every dtype
     const int64_t count = std::min(array.size(), kPeriod);
-    for (int64_t i = 0; i < count; ++i)
-      kernel::store(array, i,
-                    kernel::Evaluator::rounded(array.dtype(), value(array.dtype(), limit)));
+    Dominants dominants(
+        weighed && graph::is_float(array.dtype()) ? array.extents() : graph::Extents{}, seed_ + 1);
+    for (int64_t i = 0; i < count; ++i) {
+      is_spoilt_ = dominants.is_spoilt(i, count);
+      kernel::Number number = value(array.dtype(), limit);
+      if (dominants.is_next(i)) number = {Dominants::kValue, 0};
+      kernel::store(array, i, kernel::Evaluator::rounded(array.dtype(), number));
+    }
     const auto bytes = array.mutable_bytes();
     const auto period = static_cast<size_t>(graph::byte_size(array.dtype(), count));
     for (size_t done = period; done < bytes.size(); ++done) bytes[done] = bytes[done - period];
@@ -77,7 +157,7 @@ class Filler {
         1e30};
     constexpr int64_t kOneIn = 997;
     const size_t kinds = kSpecial.size() - (kind_ == DataKind::kInfinite ? 1 : 0);
-    if (kind_ != DataKind::kOrdinary && below(kOneIn) == 0)
+    if (kind_ != DataKind::kOrdinary && is_spoilt_ && below(kOneIn) == 0)
       return kSpecial[static_cast<size_t>(below(static_cast<int64_t>(kinds)))];
     return 4.0 * uniform() - 2.0;
   }
@@ -90,6 +170,8 @@ class Filler {
   }
 
   DataKind kind_;
+  uint64_t seed_;
+  bool is_spoilt_ = true;
   std::mt19937_64 random_;
 };
 
@@ -105,13 +187,14 @@ std::vector<NodeId> tensors_read(const Arena& arena, const kernel::Kernel& kerne
 kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
                                const graph::DimValues& dims, DataKind kind, uint64_t seed) {
   const Positions positions = positions_of(arena, kernel, dims);
+  const bool weighed = kind == DataKind::kSpecial && !has_products(arena, kernel);
   kernel::Tensors result;
   for (const NodeId id : tensors_read(arena, kernel)) {
     const graph::TensorType& type = arena.tensor(id);
     Array array(type.dtype, graph::extents_of(type.shape, dims));
     const bool chooses = positions.tensors.contains(id) && !graph::is_float(type.dtype);
     Filler(kind, seed + id.value)
-        .fill(array, chooses ? positions.limit : std::numeric_limits<int64_t>::max());
+        .fill(array, chooses ? positions.limit : std::numeric_limits<int64_t>::max(), weighed);
     result.emplace(id, std::move(array));
   }
   return result;

@@ -14,7 +14,9 @@ namespace luminal::search {
 enum class DataKind : uint8_t {
   kOrdinary,  ///< around 0, some units large
   kInfinite,  ///< the same, a few of them infinite, NaN, or zeros of both signs
-  kSpecial,   ///< the same, and a few very large
+  /// the same, and a few very large; where a kernel adds up other things than products, most rows
+  /// have none of these but one value that outweighs all others
+  kSpecial,
 };
 
 /// The tensors that a kernel reads, in the order of their ids.

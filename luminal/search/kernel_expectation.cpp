@@ -9,6 +9,7 @@
 
 #include "luminal/graph/elements.h"
 #include "luminal/graph/epsilon.h"
+#include "luminal/kernel/estimate.h"
 
 namespace luminal::search {
 namespace {
@@ -77,7 +78,13 @@ KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::K
     : kind_(kind),
       data_(random_tensors(arena, kernel, dims, kind, seed)),
       typical_(kernel.roots.size(), 0.0),
+      relative_(kernel.roots.size(), 0.0),
       largest_(kernel.roots.size(), 0.0) {
+  std::vector<kernel::BodyId> roots;
+  for (const kernel::Root& root : kernel.roots) roots.push_back(root.value);
+  for (const kernel::BodyId id : arena.reachable(roots))
+    has_functions_ = has_functions_ ||
+                     (arena[id].kind == kernel::BodyKind::kOp && kernel::is_function(arena[id].op));
   add_points(arena, kernel, dims, seed, counts);
   settle(ordinary);
 }
@@ -113,10 +120,12 @@ void KernelExpectation::add_points(const kernel::Arena& arena, const kernel::Ker
 /// Errors may cancel at a single point: none is asked to be better than all are on the whole.
 void KernelExpectation::settle(const KernelExpectation* ordinary) {
   std::vector<double> squares(typical_.size(), 0.0);
+  std::vector<double> sizes(typical_.size(), 0.0);
   std::vector<double> counts(typical_.size(), 0.0);
   for (const Point& point : points_) {
     if (!std::isfinite(point.deviation)) continue;
     squares[point.root] += point.deviation * point.deviation;
+    if (std::isfinite(point.wide)) sizes[point.root] += point.wide * point.wide;
     ++counts[point.root];
     largest_[point.root] = std::max(largest_[point.root], point.deviation);
   }
@@ -125,6 +134,9 @@ void KernelExpectation::settle(const KernelExpectation* ordinary) {
                      : counts[root] > 0  ? std::sqrt(squares[root] / counts[root])
                                          : 0.0;
     largest_[root] = std::max(largest_[root], typical_[root]);
+    relative_[root] = ordinary != nullptr ? ordinary->relative_[root]
+                      : sizes[root] > 0   ? std::sqrt(squares[root] / sizes[root])
+                                          : 0.0;
   }
 }
 
@@ -135,12 +147,21 @@ bool KernelExpectation::is_decided(const Point& point) const {
   return std::isfinite(point.deviation) && std::isfinite(point.oracle) == std::isfinite(point.wide);
 }
 
+/// How far a function that ends in bf16 may be from its value before it is rounded
+/// (docs/kernels.md).
+double KernelExpectation::few_digits(DType dtype, double value) const {
+  constexpr double kPart = 1.0 / 16;  // of the distance between two floats
+  if (!has_functions_ || dtype != DType::kBF16) return 0.0;
+  return std::isfinite(value) ? kPart * graph::epsilon(dtype) * std::abs(value) : 0.0;
+}
+
 std::optional<std::string> KernelExpectation::fault_at(const Point& point, const Array& result) {
   if (!is_decided(point)) return std::nullopt;
   const double actual = element(result, point.position);
   // What is smaller than the least normal number may be taken for 0.
   const double least = graph::is_float(result.dtype()) ? 0x1p-126 : 0.0;
-  const double allowed = kDeviations * std::max(point.deviation, typical_[point.root]) + least;
+  const double allowed = kDeviations * std::max(point.deviation, typical_[point.root]) + least +
+                         few_digits(result.dtype(), point.wide);
   const double away = std::min(distance(result.dtype(), actual, point.wide, allowed),
                                distance(result.dtype(), actual, point.oracle, allowed));
   farthest_ = std::max(farthest_, away);
@@ -153,8 +174,10 @@ std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Ar
   const Array& first = results_[root];
   if (std::ranges::equal(result.bytes(), first.bytes())) return std::nullopt;
   const double both = 2 * kDeviations * largest_[root] + 0x1p-126;
-  // Each was rounded by half a unit.
-  const double relative = 2 * graph::epsilon(result.dtype());
+  // Each was rounded by half a unit; what a very large value is part of is as much larger, and so
+  // is how far it is off.
+  const double relative = 2 * graph::epsilon(result.dtype()) +
+                          (kind_ == DataKind::kOrdinary ? 0.0 : 2 * kDeviations * relative_[root]);
   std::vector<double> actual;
   std::vector<double> other;
   for (int64_t begin = 0; begin < result.size(); begin += kBlock) {

@@ -5,7 +5,8 @@
 // (point_oracle.h). How far the moved ones lie from the f64 ones is the standard deviation of what
 // a right kernel gives, whatever the order of its sums; kDeviations of them are allowed. The
 // rounding of a result itself is not part of that: a candidate has to lie between the results of
-// rounding the lower and the upper limit.
+// rounding the lower and the upper limit. Functions that end in bf16 have a few digits more than it
+// and no others, so one that comes near the middle between two may be rounded to either.
 #pragma once
 
 #include <optional>
@@ -61,15 +62,19 @@ class KernelExpectation {
                   const graph::DimValues& dims, uint64_t seed, const PointCounts& counts);
   void settle(const KernelExpectation* ordinary);
   bool is_decided(const Point& point) const;
+  double few_digits(graph::DType dtype, double value) const;
   std::optional<std::string> fault_at(const Point& point, const graph::Array& result);
   std::optional<std::string> fault_beside(size_t root, const graph::Array& result);
 
   DataKind kind_;
   kernel::Tensors data_;
   std::vector<Point> points_;
-  // By root: of points on ordinary data on the whole, and the largest of all points.
+  // By root: deviations of points on ordinary data on the whole, the same relative to how large
+  // results are, and the largest of all points.
   std::vector<double> typical_;
+  std::vector<double> relative_;
   std::vector<double> largest_;
+  bool has_functions_ = false;
   std::vector<graph::Array> results_;  // of the first candidate that passed
   double farthest_ = 0.0;
 };

@@ -10,8 +10,10 @@
 
 #include "luminal/graph/npy.h"
 #include "luminal/graph/text.h"
+#include "luminal/search/schedule_hints.h"
 #include "luminal/search/tuning_database.h"
 #include "luminal/search/work_records.h"
+#include "luminal/support/file.h"
 #include "luminal/tensor/arithmetic.h"
 #include "luminal/tensor/executable.h"
 #include "luminal/tensor/graph.h"
@@ -107,7 +109,7 @@ TEST_F(TuningCommand, TellsHowWellTheCostModelRanks) {
     for (const double us : {10.0, 50.0, 200.0, 1000.0}) {
       const search::TuningKey key{{7, ++number}, "", "cpu here, 2 threads", "v1"};
       database.add_kernel(key.kernel, "text", fmt::format("kernel {}", number));
-      database.note_work(key, search::to_text({.vector_flops = us * 1e5}));
+      database.note_work(key, "nest", search::to_text(kernel::Work{.vector_flops = us * 1e5}));
       database.record({key, "nest", search::Timing{us, 0.1, 10}, 1});
     }
   }
@@ -123,6 +125,26 @@ TEST_F(TuningCommand, TellsHowWellTheCostModelRanks) {
   EXPECT_LT(rows[0]["fitted"]["typical_factor"], rows[0]["as_it_is"]["typical_factor"]);
   EXPECT_EQ(nlohmann::json::parse(tuning({"model", "--json", "--device", "cpu x2"}).out).size(),
             0U);
+}
+
+TEST_F(TuningCommand, WritesTheSchedulesThatAreBetterThanWithoutSearch) {
+  {
+    search::TuningDatabase database(file());
+    const search::TuningKey key{{9, 9}, "S0=4", "cpu here, 2 threads", "v1"};
+    database.add_kernel(key.kernel, "text", "relu");
+    database.note_work(key, "nest lanes=8", "");
+    database.record({key, "nest lanes=8", search::Timing{20, 0.01, 10}, 1});
+    database.record({key, "nest lanes=16", search::Timing{10, 0.01, 10}, 1});
+  }
+  for (int run = 0; run < 2; ++run) {  // it may be there already
+    const Said said = tuning({"export", "--schedules", file("hints.txt")});
+    EXPECT_EQ(said.code, kDone) << said.err;
+    EXPECT_EQ(said.out, "schedules of 1 kernels written to " + file("hints.txt") + "\n");
+  }
+  const auto hints = search::parse_hints(support::read_file(file("hints.txt")));
+  ASSERT_EQ(hints.size(), 1U);
+  EXPECT_EQ(hints[0].schedule, "nest lanes=16");
+  EXPECT_EQ(hints[0].gain, 2.0);
 }
 
 TEST_F(TuningCommand, AKernelIsNamedByItsHashToo) {

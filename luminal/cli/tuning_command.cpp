@@ -12,6 +12,7 @@
 #include "luminal/cli/commands.h"
 #include "luminal/cli/json_text.h"
 #include "luminal/search/kernel_bench.h"
+#include "luminal/search/schedule_hints.h"
 #include "luminal/search/tuning_database.h"
 #include "luminal/search/work_records.h"
 #include "luminal/support/error.h"
@@ -33,6 +34,7 @@ struct TuningArguments {
   std::string kernel;
   std::string file;
   bool all = false;
+  bool schedules = false;
   std::string other_compiler_than;
   std::string device;
   int older_than_days = -1;
@@ -221,14 +223,23 @@ void model(const TuningArguments& arguments, std::ostream& out) {
                  kernel::microseconds(each->timed.work, before), each->label);
   }
   if (arguments.json)
-    out << rows.dump(2) << '\n';
+    print_json(rows, out);
   else if (rows.empty())
     fmt::print(out, "no kernel of {} has a time and a work; searches measure some\n",
                database.path());
 }
 
+/// The best schedules as text, which is what the project ships.
+void export_schedules(const TuningArguments& arguments, const TuningDatabase& database,
+                      std::ostream& out) {
+  const std::vector<search::ScheduleHint> hints = search::hints_of(database);
+  support::write_file_atomic(arguments.file, search::to_text(hints), "tuning export");
+  fmt::print(out, "schedules of {} kernels written to {}\n", hints.size(), arguments.file);
+}
+
 void export_all(const TuningArguments& arguments, std::ostream& out) {
   const TuningDatabase database = open(arguments);
+  if (arguments.schedules) return export_schedules(arguments, database, out);
   database.export_to(arguments.file);
   fmt::print(out, "{} kernels written to {}\n", database.kernels().size(), arguments.file);
 }
@@ -295,8 +306,9 @@ Examples:
   luminal tuning list
   luminal tuning show softmax --json
   luminal tuning model
-  luminal tuning export shipped.db
-  luminal tuning merge shipped.db
+  luminal tuning export everything.db
+  luminal tuning export --schedules data/tuning/znver4.txt
+  luminal tuning merge everything.db
   luminal tuning prune --older-than 90)");
   const auto add = [&](const char* name, const char* what, Action action) {
     CLI::App* command = tuning->add_subcommand(name, what);
@@ -317,9 +329,11 @@ Examples:
   ranked->add_option("--device", arguments->device, "Of this device (all, if not named)");
   ranked->add_flag("--json", arguments->json, "As JSON");
 
-  add("export", "Write everything to another file", export_all)
-      ->add_option("FILE", arguments->file, "Must not be there yet")
-      ->required();
+  CLI::App* exported = add("export", "Write everything to another file", export_all);
+  exported->add_option("FILE", arguments->file, "Must not be there yet")->required();
+  exported->add_flag("--schedules", arguments->schedules,
+                     "Only schedules that are better than those without search, as text; written "
+                     "over what is there");
 
   CLI::App* merged = add("merge", "Take over what another file has", merge);
   merged->add_option("FILE", arguments->file, "What `export` wrote")->required();

@@ -5,6 +5,7 @@
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/kernel_data.h"
 #include "luminal/search/kernel_space.h"
+#include "luminal/search/schedule_hints.h"
 #include "luminal/support/trace.h"
 
 namespace luminal::compiler {
@@ -64,7 +65,8 @@ size_t KernelTuning::add(search::KernelTask task) {
   auto entry = std::make_unique<Entry>();
   entry->task = std::move(task);
   entry->key = key;
-  entry->space = search::kernel_space(entry->task);
+  const auto& hints = options_.hints != nullptr ? *options_.hints : search::shipped_hints();
+  entry->space = search::kernel_space(entry->task, search::hinted_schedules(hints, key));
   const std::vector<search::TuningRecord> records = database_.records(key);
   entry->choice = search::choose(records, entry->space->starts().front());
   for (const search::TuningRecord& record : records) tell(*entry, record, true);

@@ -13,9 +13,10 @@ void note_works(search::TuningDatabase& database, const KernelTuning& tuning,
     const kernel::EstimateOptions how{.dims = task.options.dims,
                                       .typical_dim = options.typical_dim,
                                       .reassociate = options.reassociate};
-    if (codegen::attention_cost(*task.arena, task.kernel, machine, how)) continue;
-    const kernel::Estimate estimate = kernel::estimate(*task.arena, task.kernel, machine, how);
-    database.note_work(tuning.key(k), search::to_text(estimate.work));
+    std::string work;
+    if (!codegen::attention_cost(*task.arena, task.kernel, machine, how))
+      work = search::to_text(kernel::estimate(*task.arena, task.kernel, machine, how).work);
+    database.note_work(tuning.key(k), tuning.default_schedule(k), work);
   }
 }
 

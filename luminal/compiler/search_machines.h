@@ -11,7 +11,8 @@
 namespace luminal::compiler {
 
 /// Keeps what the kernels of a search do whose times are known, so that this and later searches can
-/// fit the constants of the machine to them. Attention is left out, which its own template prices.
+/// fit the constants of the machine to them. Attention has no such work: its own template prices
+/// it.
 void note_works(search::TuningDatabase& database, const KernelTuning& tuning,
                 const Options& options, const kernel::Machine& machine);
 

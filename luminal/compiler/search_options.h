@@ -17,6 +17,7 @@ namespace luminal::search {
 class TuningDatabase;
 class Workbench;
 struct KernelTask;
+struct ScheduleHint;
 }  // namespace luminal::search
 
 namespace luminal::compiler {
@@ -51,6 +52,8 @@ struct SearchOptions {
   int structures = 8;  ///< drafts that are compared, besides the first
   /// Where measurements are looked for and kept. Null: where the environment says.
   search::TuningDatabase* database = nullptr;
+  /// Schedules that are tried before others. Null: those that the library ships.
+  const std::vector<search::ScheduleHint>* hints = nullptr;
   /// Ends the search with what there is, if it becomes true.
   const std::atomic<bool>* cancel = nullptr;
   /// The first SIGINT ends the search with what there is (search/interrupt.h).

@@ -44,7 +44,7 @@ struct Machine {
 
 /// What a kernel does, in the terms that a machine's constants are prices of.
 struct Work {
-  double launches = 1.0;
+  double launches = 1.0;      ///< with those that store operands
   double passes = 0.0;        ///< dependent loops
   double memory_bytes = 0.0;  ///< that come from memory
   double cache_bytes = 0.0;   ///< that come from caches

@@ -13,7 +13,7 @@ namespace luminal::search {
 
 /// What a kernel does, and what it took.
 struct TimedWork {
-  kernel::Work work;
+  kernel::Work work;         ///< what it does
   double measured_us = 0.0;  ///< of one run
 };
 

@@ -1,5 +1,7 @@
 #include "luminal/search/kernel_space.h"
 
+#include <algorithm>
+
 #include "luminal/codegen/llvm/cpu_schedules.h"
 #include "luminal/support/error.h"
 
@@ -12,8 +14,14 @@ using codegen::ScheduleSpace;
 /// Schedules of all families that can compute a kernel.
 class FamilySpaces : public Space {
  public:
-  explicit FamilySpaces(std::vector<ScheduleSpace> spaces) : spaces_(std::move(spaces)) {
-    for (const ScheduleSpace& space : spaces_) starts_.push_back(space.start.to_string());
+  FamilySpaces(std::vector<ScheduleSpace> spaces, const std::vector<std::string>& hints)
+      : spaces_(std::move(spaces)) {
+    add(spaces_.front().start.to_string());
+    // Texts of other releases may name what is no way any more.
+    for (const std::string& hint : hints)
+      if (const auto schedule = parsed(hint); schedule && space_of(*schedule) != nullptr)
+        add(schedule->to_string());
+    for (const ScheduleSpace& space : spaces_) add(space.start.to_string());
   }
 
   const std::vector<std::string>& starts() const override { return starts_; }
@@ -42,6 +50,10 @@ class FamilySpaces : public Space {
   }
 
  private:
+  void add(const std::string& start) {
+    if (std::find(starts_.begin(), starts_.end(), start) == starts_.end()) starts_.push_back(start);
+  }
+
   /// Databases may hold texts of other releases.
   static std::optional<Schedule> parsed(const std::string& text) try {
     return Schedule::parse(text);
@@ -61,9 +73,9 @@ class FamilySpaces : public Space {
 
 }  // namespace
 
-std::unique_ptr<Space> kernel_space(const KernelTask& task) {
+std::unique_ptr<Space> kernel_space(const KernelTask& task, const std::vector<std::string>& hints) {
   return std::make_unique<FamilySpaces>(
-      codegen::cpu_schedule_spaces(*task.arena, task.kernel, task.target, task.options));
+      codegen::cpu_schedule_spaces(*task.arena, task.kernel, task.target, task.options), hints);
 }
 
 }  // namespace luminal::search

@@ -8,8 +8,10 @@
 
 namespace luminal::search {
 
-/// The ways of a kernel: what is used without search first.
-std::unique_ptr<Space> kernel_space(const KernelTask& task);
+/// The ways of a kernel: what is used without search first, then those of `hints` that are ways of
+/// it (schedule_hints.h).
+std::unique_ptr<Space> kernel_space(const KernelTask& task,
+                                    const std::vector<std::string>& hints = {});
 
 /// Ways that are listed and have no neighbours.
 class ListedSpace : public Space {

@@ -28,8 +28,8 @@ constexpr std::string_view kPlansSchema = R"(
 // Since version 3.
 constexpr std::string_view kWorksSchema = R"(
   CREATE TABLE works (
-    kernel TEXT NOT NULL, shapes TEXT NOT NULL, work TEXT NOT NULL,
-    PRIMARY KEY (kernel, shapes)) WITHOUT ROWID;
+    kernel TEXT NOT NULL, shapes TEXT NOT NULL, device TEXT NOT NULL, standard TEXT NOT NULL,
+    work TEXT NOT NULL, PRIMARY KEY (kernel, shapes, device)) WITHOUT ROWID;
 )";
 
 constexpr std::string_view kSchema = R"(
@@ -162,10 +162,10 @@ void merge_plans(const SqliteConnection& to, const SqliteConnection& from) {
 
 /// What a kernel does is the same everywhere.
 void merge_works(const SqliteConnection& to, const SqliteConnection& from) {
-  Statement rows = from.prepare("SELECT kernel, shapes, work FROM works");
-  Statement insert = to.prepare("INSERT OR IGNORE INTO works VALUES (?1, ?2, ?3)");
+  Statement rows = from.prepare("SELECT kernel, shapes, device, standard, work FROM works");
+  Statement insert = to.prepare("INSERT OR IGNORE INTO works VALUES (?1, ?2, ?3, ?4, ?5)");
   while (rows.step()) {
-    for (int column = 0; column < 3; ++column) insert.bind(column + 1, rows.text(column));
+    for (int column = 0; column < 5; ++column) insert.bind(column + 1, rows.text(column));
     insert.run();
     insert.reset();
   }
@@ -324,29 +324,33 @@ std::optional<std::string> TuningDatabase::recall(const TuningKey& program) cons
   return query.step() ? std::optional(query.text(0)) : std::nullopt;
 }
 
-void TuningDatabase::note_work(const TuningKey& key, std::string_view work) {
+void TuningDatabase::note_work(const TuningKey& key, std::string_view standard,
+                               std::string_view work) {
   const std::lock_guard lock(mutex_);
-  connection_.prepare("INSERT OR REPLACE INTO works VALUES (?1, ?2, ?3)")
+  connection_.prepare("INSERT OR REPLACE INTO works VALUES (?1, ?2, ?3, ?4, ?5)")
       .bind(1, support::to_hex(key.kernel))
       .bind(2, key.shapes)
-      .bind(3, work)
+      .bind(3, key.device)
+      .bind(4, standard)
+      .bind(5, work)
       .run();
 }
 
 std::vector<TimedRow> TuningDatabase::timed_works(const std::string& device) const {
   const std::lock_guard lock(mutex_);
   Statement query = connection_.prepare(
-      "SELECT works.kernel, works.shapes, records.compiler, ifnull(label, ''), work, "
+      "SELECT works.kernel, works.shapes, records.compiler, ifnull(label, ''), standard, work, "
       "min(median_us), max(measured_at) FROM works "
       "JOIN records ON records.kernel = works.kernel AND records.shapes = works.shapes "
+      "AND records.device = works.device "
       "LEFT JOIN kernels ON kernels.kernel = works.kernel "
       "WHERE records.device = ?1 AND why = '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3");
   query.bind(1, device);
   std::vector<TimedRow> result;
   while (query.step())
     result.push_back({support::parse_hash128(query.text(0)).value_or(support::Hash128{}),
-                      query.text(1), query.text(2), query.text(3), query.text(4), query.real(5),
-                      query.integer(6)});
+                      query.text(1), query.text(2), query.text(3), query.text(4), query.text(5),
+                      query.real(6), query.integer(7)});
   return result;
 }
 

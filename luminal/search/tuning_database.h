@@ -53,7 +53,8 @@ struct TimedRow {
   std::string shapes;
   std::string compiler;
   std::string label;
-  std::string work;
+  std::string standard;  ///< the schedule that is used without search
+  std::string work;      ///< empty: the cost model has other ways to price it
   double best_us = 0.0;
   int64_t measured_at = 0;  ///< the last of its measurements
 };
@@ -115,9 +116,9 @@ class TuningDatabase {
   void remember(const TuningKey& program, std::string_view result);
   /// What the last search of a program ended with.
   std::optional<std::string> recall(const TuningKey& program) const;
-  /// Keeps what a kernel does with some dims, for the cost model. Whose text it is has to see to it
-  /// that it is understood later.
-  void note_work(const TuningKey& key, std::string_view work);
+  /// Keeps what a kernel does with some dims on a device, for the cost model, and by which schedule
+  /// it runs there without search. Whose text it is has to see to it that it is understood later.
+  void note_work(const TuningKey& key, std::string_view standard, std::string_view work);
   /// Works of kernels that count on a device, by kernel, shapes and compiler.
   std::vector<TimedRow> timed_works(const std::string& device) const;
   /// Devices that something was measured on, by name.

@@ -219,10 +219,11 @@ TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
   SqliteConnection(path()).execute("DROP TABLE works; PRAGMA user_version = 2");
   TuningDatabase database(path());
   EXPECT_EQ(database.recall(key()), "result");
-  database.note_work(key(), "work");
+  database.note_work(key(), "tile", "work");
   database.record(timed(key(), "tile 8x32", 12.5));
   ASSERT_EQ(database.timed_works(key().device).size(), 1U);
   EXPECT_EQ(database.timed_works(key().device)[0].work, "work");
+  EXPECT_EQ(database.timed_works(key().device)[0].standard, "tile");
   // Another file gets it by a merge.
   TuningDatabase other(path("other.db"));
   other.merge_from(path());

@@ -17,7 +17,7 @@ TuningKey key(uint64_t kernel, const std::string& compiler = "v1",
 
 void add(TuningDatabase& database, const TuningKey& key, const kernel::Work& work, double us,
          int64_t when = 0) {
-  database.note_work(key, to_text(work));
+  database.note_work(key, "default", to_text(work));
   database.record({key, "default", Timing{us, 0.1, 10}, when});
   database.record({key, "slower", Timing{2 * us, 0.1, 10}, when});
   database.record({key, "wrong", Rejected{Rejected::Why::kCrash, ""}, when});

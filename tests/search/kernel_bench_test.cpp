@@ -50,6 +50,19 @@ TEST(KernelBench, TheDefaultOfAKernelPassesAndHasATime) {
   EXPECT_GT(std::get<Timing>(tried.results[0]).median_us, 0);
 }
 
+TEST(KernelSpace, HintsThatAreWaysOfTheKernelComeRightAfterTheDefault) {
+  const KernelTask task = task_of([](Graph& g) { return softmax(g.input("x", {64, 300}), -1); });
+  const auto plain = kernel_space(task);
+  const std::string standard = plain->starts().front();
+  const std::vector<std::string> others = plain->neighbours(standard);
+  ASSERT_GE(others.size(), 2U);
+  const auto hinted =
+      kernel_space(task, {"no schedule of ours", others[1], "gemm mr=8", standard, others[1]});
+  ASSERT_EQ(hinted->starts().size(), plain->starts().size() + 1);
+  EXPECT_EQ(hinted->starts()[0], standard);
+  EXPECT_EQ(hinted->starts()[1], others[1]);
+}
+
 /// Code of the tests' own, planted in place of a launch.
 runtime::CpuEntry planted(const std::string& schedule) {
   if (schedule == "wrong")

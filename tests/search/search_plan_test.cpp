@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/luminal.h"
+#include "luminal/search/schedule_hints.h"
 #include "luminal/support/error.h"
 #include "tests/search/made_up_search.h"
 
@@ -60,6 +62,33 @@ TEST(SearchPlan, TheCostModelIsJudgedByAllThatWasEverMeasuredHere) {
   Options alone = kPlain;
   alone.threads = 1;
   EXPECT_LT(search_plan(other, alone, times.options).report.model.kernels, second.model.kernels);
+}
+
+TEST(SearchPlan, WhatOthersFoundBestIsTriedFirst) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  times.options.structures = 0;
+  search_plan(graph, kPlain, times.options);
+  // The last schedule that a search came to, of each kernel.
+  std::vector<search::ScheduleHint> hints;
+  for (const search::TunedKernel& kernel : times.database.kernels()) {
+    if (kernel.label == "a whole plan") continue;
+    const auto records = times.database.records(kernel.kernel);
+    const search::TuningRecord& last = records.back();
+    hints.push_back({kernel.label, kernel.kernel, last.key.shapes, "elsewhere", last.schedule, 2});
+  }
+  ASSERT_FALSE(hints.empty());
+  MadeUp hinted;
+  hinted.options.structures = 0;
+  hinted.options.most_trials = 2;
+  hinted.options.hints = &hints;
+  search_plan(graph, kPlain, hinted.options);
+  for (const search::ScheduleHint& hint : hints) {
+    const auto records = hinted.database.records(hint.kernel);
+    EXPECT_TRUE(std::any_of(records.begin(), records.end(), [&](const auto& each) {
+      return each.schedule == hint.schedule;
+    })) << hint.label;
+  }
 }
 
 TEST(SearchPlan, ARunThatFindsEverythingMeasuredMeasuresNothing) {

@@ -1,0 +1,15 @@
+# luminal_embed_tuning(TARGET): every data/tuning/*.txt becomes a string in the library TARGET, found at run time by
+# luminal::search::shipped_hints(). A new or changed file configures and builds what holds it again.
+function(luminal_embed_tuning TARGET)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/tuning/*.txt)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  set(LUMINAL_HINT_ROWS "")
+  list(LENGTH files LUMINAL_HINT_FILES)
+  foreach(file IN LISTS files)
+    file(READ ${file} text)
+    string(APPEND LUMINAL_HINT_ROWS "    R\"hints(${text})hints\",\n")
+  endforeach()
+  set(source ${PROJECT_BINARY_DIR}/tuning/shipped_text.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/shipped_text.cpp.in ${source} @ONLY)
+  target_sources(${TARGET} PRIVATE ${source})
+endfunction()

@@ -1,7 +1,9 @@
 // The two-minute tour: a CNN for digits and a small transformer, each written in a few lines,
 // compiled by search on this machine, compared with the interpreter and explained.
 //
-//   demo [PAGE] [SECONDS]     where the page of it goes, and how long to search for each network
+//   demo [PREFIX] [SECONDS]   how names of its pages begin, and how long to search for each network
+//
+// Every run searches anew, in a database of its own that begins empty.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -79,7 +82,7 @@ Tensor block(Network& net, const Tensor& x, int64_t width) {
   return residual + matmul(up, net.weight({4 * width, width}));
 }
 
-Network transformer(int64_t tokens, int64_t width) {
+Network blocks(int64_t tokens, int64_t width) {
   Network net{"a transformer of two blocks"};
   Tensor x = net.input({tokens, width});
   for (int layer = 0; layer < 2; ++layer) x = block(net, x, width);
@@ -141,23 +144,47 @@ void show_kernels(const compiler::Explanation& explanation) {
              memory.arena_bytes / 1000, memory.peak_bytes / 1000);
 }
 
-/// Compiles a network by search and tells what came of it. False: a result is wrong.
-bool show(const Network& net, double budget) {
-  fmt::print("== {}: {} nodes, {}\n", net.name, net.graph.ir().size(),
-             graph::to_string(net.output.shape()));
-  std::optional<Executable> first;
-  const double seconds = seconds_of([&] { first.emplace(compile(net.graph, {net.output})); });
-  load_data(net, *first);
-  fmt::print("A first plan, by the cost model alone, took {:.0f} ms to make.\n", seconds * 1e3);
-  fmt::print("Searching {} s for a better one; Ctrl-C keeps the best.\n", budget);
-  std::fflush(stdout);
-  Executable found =
-      compile(net.graph, {net.output}, {.mode = Mode::kSearch, .budget_seconds = budget});
+/// What the search did, and the kernels that it made quicker.
+void show_search(const compiler::SearchReport& report) {
+  fmt::print(
+      "The search compared {} plans and tried {} ways to compute {} kernels; {} of them it "
+      "rejected.\n",
+      report.structures, report.known, report.kernels, report.rejected);
+  constexpr size_t kShown = 3;
+  for (size_t k = 0; k < report.gains.size() && k < kShown; ++k) {
+    const compiler::KernelGain& gain = report.gains[k];
+    fmt::print("  {}: {:.1f} us instead of {:.1f}, by {}\n", gain.label, gain.best_us,
+               gain.default_us, gain.schedule);
+  }
+  if (report.unreliable)
+    fmt::print("  The machine was busy with other work: times are not to be trusted.\n");
+}
+
+/// Where things go.
+struct Paths {
+  std::string page;
+  std::string database;
+};
+
+/// The page of a compile; false: it cannot be written.
+bool write_page(const Network& net, const cli::CompileRecord& record, const std::string& path) {
+  std::ofstream file(path);
+  file << cli::compile_page(net.name, record) << std::flush;
+  if (!file) std::cerr << "demo: cannot write " << path << '\n';
+  return static_cast<bool>(file);
+}
+
+/// Compares the plan that was found, which the database has now, with the first one and with the
+/// interpreter. False: a result is wrong.
+bool compare(const Network& net, Executable& first, const Paths& paths) {
+  search::TuningDatabase database(paths.database);
+  CompileOptions recall{.mode = Mode::kSearch, .budget_seconds = 0};
+  recall.search.database = &database;
+  Executable found = compile(net.graph, {net.output}, recall);
   load_data(net, found);
   Executable oracle = compile(net.graph, {net.output}, {.backend = Backend::kInterpreter});
   load_data(net, oracle);
-
-  const std::vector<double> us = times_of({&*first, &found}, 201);
+  const std::vector<double> us = times_of({&first, &found}, 301);
   const double oracle_us = times_of({&oracle}, 1)[0];
   fmt::print("Interpreter {:.0f} us, first plan {:.1f} us, found {:.1f} us: ", oracle_us, us[0],
              us[1]);
@@ -168,35 +195,47 @@ bool show(const Network& net, double budget) {
   const bool right = worst < 1e-4;
   fmt::print("Largest distance from the interpreter: {:.1e}, {}.\n", worst,
              right ? "fine" : "WRONG");
-  show_kernels(found.explanation());
   return right;
+}
+
+/// Compiles a network by search, tells what came of it and writes its page. False: something is
+/// wrong.
+bool show(const Network& net, double budget, const Paths& paths) {
+  fmt::print("== {}: {} nodes, {}\n", net.name, net.graph.ir().size(),
+             graph::to_string(net.output.shape()));
+  std::optional<Executable> first;
+  const double seconds = seconds_of([&] { first.emplace(compile(net.graph, {net.output})); });
+  load_data(net, *first);
+  fmt::print("A first plan, by the cost model alone, took {:.0f} ms to make.\n", seconds * 1e3);
+  fmt::print("Searching {} s for a better one; Ctrl-C keeps the best.\n", budget);
+  std::fflush(stdout);
+  graph::Graph written = net.graph.ir();
+  written.add_output("y", net.output.edge());
+  const cli::CompileRecord record =
+      cli::record_compile(written, {.search_seconds = budget, .database = paths.database});
+  if (record.search) show_search(*record.search);
+  const bool right = compare(net, *first, paths);
+  show_kernels(record.explanation);
+  return write_page(net, record, paths.page) && right;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string page = argc > 1 ? argv[1] : "demo.html";
+  const std::string prefix = argc > 1 ? argv[1] : "demo";
   const double budget = argc > 2 ? std::atof(argv[2]) : 1.0;
-  if (!(budget >= 0)) {
+  if (!(budget > 0)) {
     std::cerr << "demo: the search needs a time in seconds, got " << argv[2] << '\n';
     return 2;
   }
-  const Network cnn = digits(8);
-  const Network blocks = transformer(64, 128);
-  const bool right = show(cnn, budget) && show(blocks, budget);
-
-  // What was measured above is known now, so that this search is over soon.
-  graph::Graph written = blocks.graph.ir();
-  written.add_output("y", blocks.output.edge());
-  cli::CompileRecord record = cli::record_compile(
-      written, {.search_seconds = search::default_tuning_path().empty() ? 0.0 : 1.0});
-  std::ofstream file(page);
-  file << cli::compile_page("Two transformer blocks", record) << std::flush;
-  if (!file) {
-    std::cerr << "demo: cannot write " << page << '\n';
-    return 1;
-  }
-  fmt::print("{} shows all of it, from the graph to the assembly: open it in a browser.\n", page);
+  const Paths cnn{prefix + "_cnn.html", prefix + ".tuning.db"};
+  const Paths transformer{prefix + "_transformer.html", prefix + ".tuning.db"};
+  std::filesystem::remove(cnn.database);
+  const bool right = show(digits(8), budget, cnn) && show(blocks(64, 128), budget, transformer);
+  fmt::print(
+      "{} and {} show all of it, from the graph over the search to the assembly: open them "
+      "in a browser.\n",
+      cnn.page, transformer.page);
   fmt::print(
       "Next: docs/tutorial.md, the other examples, luminal explain gpt-block, ./run test.\n");
   return right ? 0 : 1;

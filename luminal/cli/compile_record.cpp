@@ -67,6 +67,7 @@ void explain_it(const RecordOptions& options, const std::optional<search::Machin
   compiler::ExplainOptions how;
   how.dims = record.dims;
   for (const graph::StepReport& step : record.run) how.step_us.push_back(step.microseconds);
+  how.run_us = record.run_us;
   how.limits = limits;
   how.device = search::device_text(codegen::host_target(), compiler::threads_of({}));
   how.search = record.search;
@@ -82,7 +83,8 @@ void run_and_explain(const RecordOptions& options, CompileRecord& record) {
   std::optional<search::MachineLimits> limits;
   if (options.run) {
     RunAndLimits run = timed_run_and_limits(*record.program, record.dims);
-    record.run = std::move(run.steps);
+    record.run = std::move(run.run.steps);
+    record.run_us = run.run.run_us;
     limits = std::move(run.limits);
   }
   explain_it(options, limits, record);

@@ -48,6 +48,7 @@ struct CompileRecord {
   std::optional<compiler::SearchReport> search;
   std::vector<TimedTrial> trials;  ///< of the search, in order; what the database had among them
   std::vector<graph::StepReport> run;  ///< in order, median times; empty if not run
+  double run_us = 0;                   ///< of whole runs
   compiler::Explanation explanation;   ///< of the plan
 };
 

@@ -117,7 +117,9 @@ class Explaining {
   void measure() {
     if (!runs() || !program_) return;
     const RunAndLimits run = timed_run_and_limits(*program_, options_.dims, arguments_.threads);
-    for (const graph::StepReport& step : run.steps) options_.step_us.push_back(step.microseconds);
+    for (const graph::StepReport& step : run.run.steps)
+      options_.step_us.push_back(step.microseconds);
+    options_.run_us = run.run.run_us;
     options_.limits = run.limits;
   }
 

@@ -22,6 +22,7 @@ class ExplanationWriter {
     result["dims"] = ordered_json::object();
     for (const auto& [name, value] : all_.dims) result["dims"][name] = value;
     result["estimates_are_for_these_dims"] = all_.as_estimated;
+    time(result, "run_us", all_.run_us);
     time(result, "measured_us", all_.measured_us);
     number(result, "estimated_us", all_.estimated_us);
     time(result, "floor_us", all_.floor_us);
@@ -81,6 +82,8 @@ class ExplanationWriter {
     time(row, "measured_us", step.measured_us);
     time(row, "floor_us", step.floor_us);
     if (times_) text(row, "bound", step.bound);
+    text(row, "why", step.why);
+    text(row, "no_estimate", step.no_estimate);
     if (times_ && step.measured_us > 0 && step.floor_us > 0)
       row["fraction_of_best"] = step.floor_us / step.measured_us;
     return row;
@@ -121,6 +124,7 @@ class ExplanationWriter {
     row["refused"] = refusals(kernel.refused);
     row["not_fused"] = list(kernel.boundaries, boundary);
     row["ways"] = list(kernel.ways, way);
+    text(row, "loops", kernel.loops);
     return row;
   }
 

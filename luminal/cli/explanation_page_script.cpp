@@ -84,10 +84,12 @@ function barRow(sum, most, measured) {
 function limitCards(all, run) {
   const card = (value, what) => make("div", {class: "card"}, make("b", {}, value), make("span", {}, what));
   const cards = make("div", {class: "cards"});
-  if (all.measured_us) cards.append(card(duration(all.measured_us), "one run, measured"));
-  if (all.floor_us && all.measured_us)
+  const whole = all.run_us || all.measured_us;
+  if (whole) cards.append(card(duration(whole), "one run, measured"));
+  if (all.run_us) cards.append(card(duration(all.measured_us), "its steps, each timed apart"));
+  if (all.floor_us && whole)
     cards.append(card(duration(all.floor_us), "at best, by this machine's limits"),
-                 card(percentText(all.floor_us / all.measured_us), "of what is possible"));
+                 card(percentText(all.floor_us / whole), "of what is possible"));
   if (all.estimated_us) cards.append(card(duration(all.estimated_us), "one run, by the model"));
   cards.append(card(String(run.filter(s => s.kind === "launch").length), "launches of a run"),
                card(String(all.kernels.length), "different kernels"),
@@ -189,6 +191,8 @@ function showWhy(section, all) {
     field("moves", kernel.bytes ? bytesText(kernel.bytes) : "");
     field("computes", kernel.flops ? countText(kernel.flops) + "flop" : "");
     panel.replaceChildren(make("h2", {}, kernel.label), facts);
+    if (kernel.loops) panel.append(make("h2", {}, "The loops of its code"),
+                                   make("pre", {class: "loops"}, kernel.loops));
     if (kernel.not_fused.length) panel.append(make("h2", {}, "Why not more is fused"),
       ...kernel.not_fused.map(boundaryNode));
     if (kernel.ways.length) panel.append(make("h2", {}, "Ways to compute it"), wayTable(kernel.ways));

@@ -8,13 +8,19 @@
 
 namespace luminal::cli {
 
-/// The steps of a run in order, each with the median of its times over some runs. What is made of
-/// weights once is not among them.
-std::vector<graph::StepReport> timed_run(graph::Program& program, const graph::DimValues& dims);
+/// Times of a program.
+struct TimedRun {
+  /// The steps of a run in order, each with the median of its times over some runs. What is made of
+  /// weights once is not among them.
+  std::vector<graph::StepReport> steps;
+  double run_us = 0.0;  ///< the median of whole runs, in which nothing is asked about steps
+};
+/// Runs of both kinds by turns, so that a disturbance meets both.
+TimedRun timed_run(graph::Program& program, const graph::DimValues& dims);
 
 /// A run and what the machine can do: the best of what is measured before and after it.
 struct RunAndLimits {
-  std::vector<graph::StepReport> steps;
+  TimedRun run;
   search::MachineLimits limits;
 };
 /// The same as timed_run() with the limits of that many threads (0: all).

@@ -8,6 +8,7 @@
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/scan_kernel.h"
 #include "luminal/compiler/buffer_plan.h"
+#include "luminal/compiler/host_cost.h"
 #include "luminal/compiler/joint_steps.h"
 #include "luminal/compiler/kernel_definition.h"
 #include "luminal/compiler/kernel_notes.h"
@@ -18,6 +19,7 @@
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
 #include "luminal/graph/query.h"
+#include "luminal/plan/sorted_rows.h"
 #include "luminal/support/trace.h"
 
 namespace luminal::compiler {
@@ -227,6 +229,10 @@ class PlanBuilder {
     return number;
   }
 
+  double typical_bytes(size_t buffer) const {
+    return kernel::typical_value(plan_.buffers[buffer].bytes, search_.cut.estimate);
+  }
+
   /// What a value is called, in terms of the graph.
   std::string name_of(NodeId id) const {
     const NodeId origin = planned_.origin(id);
@@ -251,6 +257,9 @@ class PlanBuilder {
     PlanStep step = step_of(unit.node, std::string(graph::name(node.op)));
     HostStep host{node, {}, buffer(unit.node)};
     for (const graph::Edge& edge : node.operands) host.operands.push_back(buffer(edge.node));
+    const auto sorted = sorted_prefixes_.find(step.node);
+    step.estimated_us = host_cost(node, sorted == sorted_prefixes_.end() ? 0 : sorted->second,
+                                  search_.cut.machine, search_.cut.estimate);
     step.action = std::move(host);
     plan_.steps.push_back(std::move(step));
   }
@@ -260,6 +269,7 @@ class PlanBuilder {
     step.label = "check positions";
     step.node = unit.node;
     step.type = graph_.node(unit.node).type;
+    step.estimated_us = read_cost(typical_bytes(buffer(unit.reads[0])), search_.cut.machine);
     step.action = CheckStep{graph_.node(unit.node), buffer(unit.reads[0])};
     plan_.steps.push_back(std::move(step));
   }
@@ -390,6 +400,7 @@ class PlanBuilder {
     const size_t from = buffer(updated);
     const size_t to = buffer(planned.nodes[0]);
     PlanStep step = step_of(planned.nodes[0], "copy");
+    step.estimated_us = copy_cost(typical_bytes(from), search_.cut.machine);
     step.action = CopyStep{from, to};
     plan_.steps.push_back(std::move(step));
     if (!reads(arena_, original(planned).estimate.kernel, in_original(planned, updated)))
@@ -425,6 +436,7 @@ class PlanBuilder {
   std::map<size_t, size_t> note_of_;  // by kernel of the cut
   std::map<NodeId, size_t> buffer_of_;
   std::set<NodeId> kept_;  // results that are kept between runs
+  const std::map<NodeId, int64_t> sorted_prefixes_ = plan::sorted_prefixes(graph_);
 };
 
 }  // namespace

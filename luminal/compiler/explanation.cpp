@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "luminal/codegen/llvm/schedule.h"
+#include "luminal/codegen/llvm/loop_text.h"
 #include "luminal/compiler/explanation_memory.h"
 #include "luminal/compiler/explanation_ways.h"
+#include "luminal/compiler/host_cost.h"
 
 namespace luminal::compiler {
 namespace {
@@ -49,6 +50,7 @@ class Explainer {
     result_.device = options_.device;
     result_.limits = options_.limits;
     result_.search = options_.search;
+    result_.run_us = options_.run_us;
     bind();
     for (const KernelNote& note : plan_.notes) add_kernel(note);
     result_.memory = explain_memory(plan_, bytes_);
@@ -66,6 +68,7 @@ class Explainer {
     for (const Plan& variant : plan_.variants) {
       ExplainOptions other = options_;
       other.step_us.clear();  // it was another one that ran
+      other.run_us = 0;
       other.search.reset();
       result_.variants.push_back(explain(variant, other));
     }
@@ -100,6 +103,7 @@ class Explainer {
     kernel.flops = note.flops;
     kernel.refused = note.refused;
     kernel.boundaries = note.boundaries;
+    kernel.loops = note.loops;
     if (!note.boundaries.empty()) result_.has_reasons = true;
     kernel.ways = other_ways(note, options_);
     result_.kernels.push_back(std::move(kernel));
@@ -127,6 +131,7 @@ class Explainer {
                     : std::holds_alternative<CopyStep>(step.action) ? "copy"
                                                                     : "check";
       result.implementation = result.kind;
+      note_reasons(step, result);
     }
     note_work(step, result);
     result_.steps.push_back(std::move(result));
@@ -134,9 +139,25 @@ class Explainer {
 
   /// What launches before the main one of a kernel do.
   std::string help_of(const LaunchStep& launch) const {
-    const std::string& entry = plan_.kernels[launch.kernel].entry;
-    if (entry == "pack") return "packs a matrix";
-    return entry == "nest" ? "stores an operand" : entry;
+    return codegen::launch_purpose(plan_.kernels[launch.kernel].entry);
+  }
+
+  /// Why a step is no launch, and why there is no estimate of it.
+  void note_reasons(const PlanStep& step, ExplainedStep& result) const {
+    if (const auto* host = std::get_if<HostStep>(&step.action)) {
+      result.why = why_on_host(host->node.op);
+      result.no_estimate = why_no_estimate(host->node.op);
+    } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
+      const PlanBuffer& from = plan_.buffers[copy->from];
+      const PlanBuffer& to = plan_.buffers[copy->to];
+      const bool same = from.place == to.place && from.index == to.index;
+      result.why = same ? "nothing moves: what is updated has the memory already"
+                        : "what is updated in place has to be there first; nothing moves if the "
+                          "caller gives it away";
+      if (same) result.estimated_us = 0;
+    } else {
+      result.why = "positions that are read are checked before a kernel uses them";
+    }
   }
 
   /// Fills in what kernels learn from the steps that run them.

@@ -44,6 +44,7 @@ struct ExplainedKernel {
   std::vector<plan::RefusedTemplate> refused;  ///< templates that did not take it
   std::vector<plan::Boundary> boundaries;      ///< why what it stores is stored
   std::vector<ExplainedWay> ways;              ///< the one that is used first, then the quickest
+  std::string loops;                           ///< those of its code, if they were asked for
 };
 
 /// One step of a run, or of what is prepared for all runs.
@@ -62,8 +63,10 @@ struct ExplainedStep {
   double flops = 0.0;           ///< that have to be computed
   double estimated_us = 0.0;    ///< by the model
   double measured_us = 0.0;     ///< a median; 0: it was not run
-  double floor_us = 0.0;  ///< the least that bytes and flops take on this machine; 0: not known
-  std::string bound;      ///< what that is made of: "memory" or "compute"
+  double floor_us = 0.0;    ///< the least that bytes and flops take on this machine; 0: not known
+  std::string bound;        ///< what that is made of: "memory" or "compute"
+  std::string why;          ///< of what is no launch: why it is none
+  std::string no_estimate;  ///< why the model tells nothing, if it does not
 };
 
 /// A tensor in memory.
@@ -115,7 +118,8 @@ struct Explanation {
   std::vector<ExplainedWay> structures;  ///< whole plans that were timed, the quickest first
   std::vector<Explanation> variants;     ///< plans of other buckets
 
-  double measured_us = 0.0;   ///< of all steps of a run
+  double run_us = 0.0;        ///< a whole run, measured as one; 0: it was not
+  double measured_us = 0.0;   ///< of all steps of a run, each measured apart
   double estimated_us = 0.0;  ///< by the model
   double floor_us = 0.0;      ///< the least that bytes and flops take
 };
@@ -125,6 +129,7 @@ struct ExplainOptions {
   std::string title = {};            ///< for people
   graph::DimValues dims = {};        ///< those that are not given are as estimates have them
   std::vector<double> step_us = {};  ///< by step of a run, if it was run
+  double run_us = 0.0;               ///< of whole runs, if they were timed
   std::optional<search::MachineLimits> limits = {};  ///< what the machine can do
   /// Where measurements are looked up, and what they were made on.
   const search::TuningDatabase* database = nullptr;

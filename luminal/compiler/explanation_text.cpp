@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "luminal/compiler/explanation.h"
 
@@ -121,13 +122,16 @@ class TextWriter {
     if (launches != 1) head.insert(head.size() - 1, "e");
     if (others > 0) head += fmt::format(" and {}", plural(others, "other step"));
     head += fmt::format(" of {}", plural(all_.kernels.size(), "kernel"));
-    if (has_times_) head += fmt::format(", {} a run", time_text(all_.measured_us));
+    if (has_times_) head += fmt::format(", {} a run", time_text(run_us()));
     head += fmt::format(", {} by the model", time_text(all_.estimated_us));
     line("{}", head);
     if (has_times_ && all_.floor_us > 0)
       line("  {} of what this machine can do at best, which is {}; the rest is explained below",
-           percent(all_.floor_us, all_.measured_us), time_text(all_.floor_us));
-    if (has_times_ && all_.floor_us > 1.05 * all_.measured_us)
+           percent(all_.floor_us, run_us()), time_text(all_.floor_us));
+    if (has_times_ && all_.run_us > 0)
+      line("  that is the median of whole runs; its steps, each timed apart, take {}",
+           time_text(all_.measured_us));
+    if (has_times_ && all_.floor_us > 1.05 * run_us())
       line(
           "  That is more than all: the machine was busy with other work while limits were "
           "measured.");
@@ -156,6 +160,9 @@ class TextWriter {
             fmt::format("{}; reads {}; {}", plural(static_cast<size_t>(limits.threads), "thread"),
                         reads, peaks));
   }
+
+  /// What a run takes: as a whole, if that is known.
+  double run_us() const { return all_.run_us > 0 ? all_.run_us : all_.measured_us; }
 
   /// Equal steps are one: the same kernels in the same launch.
   struct Sum {
@@ -278,8 +285,22 @@ class TextWriter {
   void kernels() {
     line("\nKernels");
     for (size_t k = 0; k < all_.kernels.size(); ++k) kernel(k);
+    other_steps();
     if (!all_.has_reasons)
       line("  Why not more was fused was not asked for: Options::explain keeps it.");
+  }
+
+  /// Why some steps are no kernels, each reason once.
+  void other_steps() {
+    std::set<std::string> said;
+    for (size_t k = 0; k < all_.steps.size(); ++k) {
+      const ExplainedStep& step = all_.steps[k];
+      if (step.why.empty() || !said.insert(step.label + step.why).second) continue;
+      std::string text = step.why;
+      if (!step.no_estimate.empty()) text += "; no estimate: " + step.no_estimate;
+      line("  step {}: {}", k + 1, cut_to(step.label, 80));
+      wrapped("    no kernel ", text);
+    }
   }
 
   /// Steps that run a kernel: "step 3", "steps 4 to 7", "32 steps from 4 on".
@@ -309,9 +330,24 @@ class TextWriter {
     if (!kernel.ways.empty())
       wrapped("    schedule  ",
               fmt::format("{}: {}", kernel.implementation, way_text(kernel.ways[0])));
+    loops(kernel);
     for (const plan::Boundary& boundary : kernel.boundaries) this->boundary(boundary);
     if (!kernel.refused.empty()) wrapped("    refused   ", refusals(kernel.refused));
     others(kernel);
+  }
+
+  /// The loops of templates; those of nests are what the kernel computes, and long.
+  void loops(const ExplainedKernel& kernel) {
+    if (kernel.implementation == "loop nest" || kernel.implementation == "scan") return;
+    size_t begin = 0;
+    for (bool first = true; begin < kernel.loops.size(); first = false) {
+      const size_t end = kernel.loops.find('\n', begin);
+      const std::string text = kernel.loops.substr(begin, end - begin);
+      const size_t indent = text.find_first_not_of(' ');
+      wrapped((first ? "    loops     " : "              ") + std::string(indent, ' '),
+              text.substr(indent));
+      begin = end + 1;
+    }
   }
 
   static std::string refusals(const std::vector<plan::RefusedTemplate>& refused) {

@@ -27,6 +27,7 @@ KernelNote KernelNotes::note(size_t number, const KernelSet& kernels, const Kern
     note.refused.push_back({refused.name, refused.why});
   if (!options_.explain) return note;
   note_others(kernels, use, note);
+  note.loops = kernels.text(use);
   if (!fusion_) fusion_ = std::make_unique<FusionNotes>(planned_, cut_, options_, words_);
   note.boundaries = fusion_->boundaries(number);
   return note;

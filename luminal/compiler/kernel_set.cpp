@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/loop_text.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/thread_pool.h"
 #include "luminal/support/trace.h"
@@ -142,9 +143,8 @@ void KernelSet::write(Unit& unit) const {
   } else {
     unit.code = std::move(std::get<codegen::CpuKernel>(code));
   }
-  if (options_.keep_text)
-    unit.text =
-        to_string(unit.arena, kernel::build_nest(unit.arena, unit.kernel, unit.options.nest));
+  if (options_.keep_text || options_.explain)
+    unit.text = codegen::loop_text(unit.arena, unit.kernel, unit.code, target_, unit.options);
 }
 
 void KernelSet::compile() {

@@ -48,6 +48,7 @@ struct KernelNote {
   std::vector<RefusedTemplate> refused = {};  ///< templates that were asked first
   std::vector<OtherWay> others = {};          ///< if they were asked for
   std::vector<Boundary> boundaries = {};      ///< likewise
+  std::string loops = {};                     ///< likewise: those of its code, as text
 };
 
 }  // namespace luminal::plan

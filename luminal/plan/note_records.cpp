@@ -56,7 +56,7 @@ Boundary read_boundary(RecordReader& in) {
 
 void write_note(const KernelNote& note, RecordWriter& out) {
   const auto& [label, words, nodes, estimated_us, memory_bytes, flops, identity, shapes, refused,
-               others, boundaries] = note;
+               others, boundaries, loops] = note;
   out.text(label);
   write_texts(words, out);
   out.number(nodes);
@@ -71,6 +71,7 @@ void write_note(const KernelNote& note, RecordWriter& out) {
     out.text(why);
   });
   out.list(boundaries, [&](const Boundary& each) { write_boundary(each, out); });
+  out.text(loops);
 }
 
 KernelNote read_note(RecordReader& in) {
@@ -89,6 +90,7 @@ KernelNote read_note(RecordReader& in) {
     return other;
   });
   note.boundaries = in.list([&] { return read_boundary(in); });
+  note.loops = in.text();
   return note;
 }
 

@@ -136,6 +136,34 @@ TEST_F(Explain, ReasonsFollowFromWhatWasMeasured) {
             "measured quicker, but this plan was made by the model alone: a search takes it");
 }
 
+TEST_F(Explain, AStepThatIsNoKernelHasAnEstimateAndAReason) {
+  const json all = json::parse(explain({"top-tokens", "--json"}).out);
+  size_t others = 0;
+  for (const json& step : all["steps"]) {
+    if (step["kind"] == "launch") continue;
+    ++others;
+    EXPECT_GT(step["estimated_us"], 0) << step;
+    EXPECT_NE(step.value("why", ""), "") << step;
+    EXPECT_FALSE(step.contains("no_estimate")) << step;
+  }
+  EXPECT_GT(others, 0U);
+  EXPECT_TRUE(has(explain({"top-tokens"}).out, "no kernel where an element goes depends on all"));
+}
+
+TEST_F(Explain, LoopsOfTemplatesAreThoseOfTheSchedule) {
+  const json all = json::parse(explain({"gpt-block", "--json"}).out);
+  std::set<std::string> seen;
+  for (const json& kernel : all["kernels"]) {
+    const std::string schedule = kernel["ways"][0]["schedule"], loops = kernel["loops"];
+    seen.insert(schedule.substr(0, schedule.find(' ')));
+    if (schedule.starts_with("gemm "))
+      EXPECT_TRUE(has(loops, "8 x 32 sums in registers, 2 vectors of 16 lanes in a row")) << loops;
+    if (schedule.starts_with("attention "))
+      EXPECT_TRUE(has(loops, "32 queries of 16, of 12 rows")) << loops;
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"attention", "gemm", "nest"}));
+}
+
 TEST_F(Explain, TimesAndLimitsAreMeasuredUnlessToldOtherwise) {
   const Said said = explain({"softmax", "--json"}, false);
   ASSERT_EQ(said.code, cli::kDone) << said.err;
@@ -151,6 +179,7 @@ TEST_F(Explain, TimesAndLimitsAreMeasuredUnlessToldOtherwise) {
     sum += step["measured_us"].get<double>();
   }
   EXPECT_NEAR(all["measured_us"], sum, 1e-9 * sum);
+  EXPECT_GT(all["run_us"], 0);
   EXPECT_TRUE(has(explain({"softmax"}, false).out, "Where the time goes"));
   EXPECT_FALSE(json::parse(explain({"softmax", "--json"}).out).contains("machine"));
 }

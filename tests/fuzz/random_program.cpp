@@ -392,7 +392,9 @@ std::map<std::string, Array> program_inputs(Random& random, const graph::Graph& 
   std::map<std::string, Array> inputs;
   for (const graph::Node& node : graph.nodes()) {
     if (node.op != graph::Op::kInput) continue;
-    const bool special = random.one_in(6);
+    // The ends of i32 as f32 make sums of which nothing but rounding is left.
+    const bool special =
+        random.one_in(6) && (graph::is_float(node.dtype()) || graph::bits(node.dtype()) <= 16);
     Array array(node.dtype(), graph::extents_of(node.shape(), dims));
     for (int64_t i = 0; i < array.size(); ++i)
       array.set(i, special && random.one_in(10) ? test::random_scalar(random, node.dtype())

@@ -66,7 +66,7 @@ TEST(Updates, ACacheThatIsGivenAwayStaysWhereItIs) {
 /// The cache after an update at `begin`, by loops.
 std::vector<float> updated(std::vector<float> cache, int64_t columns, int64_t begin,
                            const std::vector<float>& piece, int64_t width) {
-  const auto rows = static_cast<int64_t>(cache.size()) / columns;
+  const auto rows = static_cast<int64_t>(piece.size()) / width;  // the cache may have no columns
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t k = 0; k < width; ++k)
       if (begin + k >= 0 && begin + k < columns)

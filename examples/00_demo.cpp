@@ -167,7 +167,7 @@ struct Paths {
 };
 
 /// The page of a compile; false: it cannot be written.
-bool write_page(const Network& net, const cli::CompileRecord& record, const std::string& path) {
+bool write_page(const Network& net, cli::CompileRecord& record, const std::string& path) {
   std::ofstream file(path);
   file << cli::compile_page(net.name, record) << std::flush;
   if (!file) std::cerr << "demo: cannot write " << path << '\n';
@@ -211,7 +211,7 @@ bool show(const Network& net, double budget, const Paths& paths) {
   std::fflush(stdout);
   graph::Graph written = net.graph.ir();
   written.add_output("y", net.output.edge());
-  const cli::CompileRecord record =
+  cli::CompileRecord record =
       cli::record_compile(written, {.search_seconds = budget, .database = paths.database});
   if (record.search) show_search(*record.search);
   const bool right = compare(net, *first, paths);

@@ -156,10 +156,12 @@ TEST_F(Explain, LoopsOfTemplatesAreThoseOfTheSchedule) {
   for (const json& kernel : all["kernels"]) {
     const std::string schedule = kernel["ways"][0]["schedule"], loops = kernel["loops"];
     seen.insert(schedule.substr(0, schedule.find(' ')));
-    if (schedule.starts_with("gemm "))
+    if (schedule.starts_with("gemm ")) {
       EXPECT_TRUE(has(loops, "8 x 32 sums in registers, 2 vectors of 16 lanes in a row")) << loops;
-    if (schedule.starts_with("attention "))
+    }
+    if (schedule.starts_with("attention ")) {
       EXPECT_TRUE(has(loops, "32 queries of 16, of 12 rows")) << loops;
+    }
   }
   EXPECT_EQ(seen, (std::set<std::string>{"attention", "gemm", "nest"}));
 }

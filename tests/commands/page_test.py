@@ -245,7 +245,7 @@ class Page(unittest.TestCase):
         self.browser.open(self.pages["gpt-block"], "kernels")
         self.browser.click(".step:nth-child(2)")
         self.assertEqual(self.browser.script("return document.querySelectorAll('.step[aria-selected=true]').length"), 1)
-        for number, part in ((1, "for i0"), (2, "define"), (3, "ret")):
+        for number, part in ((1, "sums in registers"), (2, "define"), (3, "ret")):
             self.browser.click(f"#step .tabs button:nth-child({number})")
             self.assertIn(part, self.browser.script("return document.querySelector('#code').textContent"))
             self.take(f"gpt-block-code-{number}")

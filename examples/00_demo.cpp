@@ -18,6 +18,7 @@
 #include "luminal/cli/compile_page.h"
 #include "luminal/luminal.h"
 #include "luminal/search/tuning_database.h"
+#include "luminal/support/file.h"
 
 using namespace luminal;
 
@@ -219,17 +220,12 @@ bool show(const Network& net, double budget, const Paths& paths) {
   return write_page(net, record, paths.page) && right;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string prefix = argc > 1 ? argv[1] : "demo";
-  const double budget = argc > 2 ? std::atof(argv[2]) : 1.0;
-  if (!(budget > 0)) {
-    std::cerr << "demo: the search needs a time in seconds, got " << argv[2] << '\n';
-    return 2;
-  }
+/// The whole tour; false: a result is wrong, or a page could not be written.
+bool tour(const std::string& prefix, double budget) {
   const Paths cnn{prefix + "_cnn.html", prefix + ".tuning.db"};
   const Paths transformer{prefix + "_transformer.html", prefix + ".tuning.db"};
+  for (const std::string& path : {cnn.page, transformer.page, cnn.database})
+    support::check_writable(path, "demo");
   std::filesystem::remove(cnn.database);
   const bool right = show(digits(8), budget, cnn) && show(blocks(64, 128), budget, transformer);
   fmt::print(
@@ -238,5 +234,25 @@ int main(int argc, char** argv) {
       cnn.page, transformer.page);
   fmt::print(
       "Next: docs/tutorial.md, the other examples, luminal explain gpt-block, ./run test.\n");
-  return right ? 0 : 1;
+  return right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string prefix = argc > 1 ? argv[1] : "demo";
+  const double budget = argc > 2 ? std::atof(argv[2]) : 1.0;
+  if (prefix.starts_with("-") || argc > 3 || !(budget > 0 && budget <= 3600)) {
+    std::cerr << "usage: demo [PREFIX] [SECONDS], how names of its pages begin, and how long to "
+                 "search for each network (more than 0, at most 3600)\n";
+    return 2;
+  }
+  try {
+    const bool right = tour(prefix, budget);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return right ? 0 : 1;
+    std::cerr << "demo: what it printed could not be written\n";
+  } catch (const std::exception& error) {
+    std::cerr << "demo: " << error.what() << '\n';
+  }
+  return 1;
 }

@@ -227,6 +227,15 @@ TEST_F(RunCommand, RunsGraphsAndPlansOnFiles) {
   EXPECT_EQ(graph::load_npy(file("y.npy")).at(2).as_double(), 6.0);
 }
 
+TEST_F(RunCommand, TwoOutputsDoNotGoToOneFile) {
+  std::ofstream(file("two.graph"))
+      << "%0: f32[3] = input \"x\"\n%1: f32[3] = exp %0\noutput \"y\" = %1\noutput \"z\" = %1\n";
+  const Said said =
+      say({"run", file("two.graph"), "--out", "y=" + file("o.npy"), "--out", "z=" + file("o.npy")});
+  EXPECT_EQ(said.code, kBadUsage);
+  EXPECT_TRUE(has(said.err, "--out writes y and z to")) << said.err;
+}
+
 TEST_F(RunCommand, InputsWithoutDataGetTheSameRandomNumbersOnEveryDevice) {
   const std::vector<std::string> line = {"run", file("net.graph"), "--dim", "n=2", "--seed", "7"};
   std::vector<std::string> interpreted = line;

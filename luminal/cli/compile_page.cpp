@@ -229,6 +229,7 @@ ordered_json page_json(const std::string& title, CompileRecord& record) {
                        {"loops", std::move(writer.loops)},
                        {"code", std::move(writer.code)},
                        {"run", run_json(record)},
+                       {"runMicroseconds", record.run_us},
                        {"search", search_json(record)},
                        {"explanation", to_json(record.explanation, true)}};
   data.update(stages_json(title, record));

@@ -29,7 +29,7 @@ function showOverview(section) {
     ...compiled(card(String(distinct), "different pieces of code"),
                 card(duration(data.compileSeconds * 1e6),
                      data.search ? "to search and compile" : "to compile")),
-    card(data.run.length ? duration(runTotal) : duration(estimate),
+    card(data.run.length ? duration(data.runMicroseconds || runTotal) : duration(estimate),
          data.run.length ? "one run, measured" : "one run, estimated")));
   const dims = Object.entries(data.dims);
   if (dims.length) section.append(make("p", {class: "muted"},

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "luminal/cli/command_line.h"
+#include "luminal/support/trace.h"
 
 namespace {
 
@@ -36,8 +37,9 @@ int finish_output(int code) {
 int main(int argc, char** argv) {
   occupy_closed_streams();
   try {
-    return finish_output(
-        luminal::cli::run_command_line({argv + 1, argv + argc}, std::cout, std::cerr));
+    const int code = luminal::cli::run_command_line({argv + 1, argv + argc}, std::cout, std::cerr);
+    luminal::support::finish_trace();
+    return finish_output(code);
   } catch (const std::exception& error) {
     std::cerr << "luminal: " << error.what() << '\n';
     return luminal::cli::kFailed;

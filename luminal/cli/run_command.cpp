@@ -87,7 +87,13 @@ void run(const RunArguments& arguments, std::ostream& out) {
   files.inputs = read(inputs);
   check_dims("run", program.graph(), files.dims);
   check_names(program.graph(), files);
-  for (const auto& [name, file] : files.outputs) support::check_writable(file, "run");
+  std::map<std::string, std::string> taken;  // files, by the output that goes there
+  for (const auto& [name, file] : files.outputs) {
+    if (const auto [other, is_new] = taken.emplace(file, name); !is_new)
+      throw UsageError("run", "--out writes {} and {} to \"{}\"; give each a file of its own",
+                       other->second, name, file);
+    support::check_writable(file, "run");
+  }
   const std::unique_ptr<graph::Program> loaded = program.load(arguments.device);
   fill_inputs(loaded->graph(), arguments.seed, files);
   graph::run_with_files(*loaded, std::move(files), "run", out);

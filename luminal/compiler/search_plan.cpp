@@ -64,13 +64,14 @@ class PlanSearch {
         device_(search::device_text(options.target.value_or(codegen::host_target()),
                                     threads_of(options))),
         progress_(search.progress && search.seconds > 0
-                      ? std::make_unique<support::Progress>("search", seconds_as_count())
+                      ? std::make_unique<support::Progress>("search")
                       : nullptr),
         tuning_(
             database_, device_, search, [this] { return !may_measure(1.0 - part_for_finalists()); },
             [this](const std::string& label, const search::TuneProgress& each) {
               show(label, each);
             }) {
+    if (progress_) progress_->set_budget(search.seconds);
     if (search.interruptible) watch_.emplace();
   }
 
@@ -97,7 +98,6 @@ class PlanSearch {
   // ---- Time.
 
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-  int64_t seconds_as_count() const { return std::llround(search_.seconds); }
   bool is_stopped() const {
     return (search_.cancel != nullptr && search_.cancel->load()) ||
            (watch_ && search::InterruptWatch::was_interrupted());
@@ -118,18 +118,20 @@ class PlanSearch {
 
   void show(const std::string& label, const search::TuneProgress& each) {
     if (!progress_) return;
-    progress_->set_done(std::min<int64_t>(static_cast<int64_t>(elapsed()), seconds_as_count()));
-    progress_->set_status(
-        fmt::format("{:.1f} us of {:.1f} by the cost model; {}: {} tried, {} rejected",
-                    structures_.best_total(), structures_.total(structures_.front(), true), label,
-                    each.tried, each.rejected));
+    progress_->set_status(fmt::format("{}; {} tried, {} rejected of {}", best_text(), each.tried,
+                                      each.rejected, label));
+  }
+
+  /// The best so far, as soon as all kernels of a plan have times.
+  std::string best_text() const {
+    const double first = structures_.total(structures_.front(), true);
+    if (!std::isfinite(first)) return "first times";
+    return fmt::format("best {:.1f} us, at first {:.1f}", structures_.best_total(), first);
   }
 
   void show_comparing(size_t plans) {
     if (!progress_) return;
-    progress_->set_status(fmt::format("{:.1f} us of {:.1f} by the cost model; comparing {} plans",
-                                      structures_.best_total(),
-                                      structures_.total(structures_.front(), true), plans));
+    progress_->set_status(fmt::format("{}; comparing {} plans", best_text(), plans));
   }
 
   // ---- What was found before.

@@ -22,6 +22,7 @@ constexpr double kSecondsBetweenDraws = 0.1;
 // seconds and does not jump at every step.
 constexpr double kRateMemorySeconds = 5;
 constexpr int kWidestBar = 30;
+constexpr int kBarBesideStatus = 12;  // what goes on says more than how far it is
 constexpr int kNarrowestBar = 6;
 constexpr int kDefaultColumns = 80;
 
@@ -61,6 +62,8 @@ std::string rate_text(double rate) {
 }
 
 double fraction_done(const ProgressLine& line) {
+  if (line.budget_seconds)
+    return line.finished ? 1 : std::clamp(line.elapsed_seconds / *line.budget_seconds, 0.0, 1.0);
   if (*line.total <= 0) return 1;
   return std::clamp(static_cast<double>(line.done) / static_cast<double>(*line.total), 0.0, 1.0);
 }
@@ -75,6 +78,11 @@ std::string bar_text(double fraction, int width) {
 }
 
 std::string counts_text(const ProgressLine& line) {
+  if (line.budget_seconds) {
+    const std::string percent = fmt::format("{:3.0f}%", std::floor(fraction_done(line) * 100));
+    return line.finished ? fmt::format("{} in {}", percent, duration_text(line.elapsed_seconds))
+                         : fmt::format("{} of {:g} s", percent, *line.budget_seconds);
+  }
   std::string text = line.total
                          ? fmt::format("{:3.0f}% {}/{}", std::floor(fraction_done(line) * 100),
                                        line.done, *line.total)
@@ -111,7 +119,9 @@ std::string render(const ProgressLine& line, int columns) {
   const std::string counts = counts_text(line);
   int room = columns - static_cast<int>(utf8_length(label) + 1 + utf8_length(counts));
   std::string text = label;
-  if (const int width = std::min(room - 1, kWidestBar); line.total && width >= kNarrowestBar) {
+  const int widest = line.budget_seconds && !status.empty() ? kBarBesideStatus : kWidestBar;
+  if (const int width = std::min(room - 1, widest);
+      (line.total || line.budget_seconds) && width >= kNarrowestBar) {
     text += " " + bar_text(fraction_done(line), width);
     room -= width + 1;
   }
@@ -155,6 +165,11 @@ void Progress::set_total(std::optional<std::int64_t> total) {
     line_.total = total;
   }
   draw_if_due();
+}
+
+void Progress::set_budget(double seconds) {
+  const std::lock_guard lock(mutex_);
+  line_.budget_seconds = seconds;
 }
 
 void Progress::set_status(std::string status) {

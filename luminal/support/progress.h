@@ -30,7 +30,8 @@ struct ProgressLine {
   std::string status = {};
   std::int64_t done = 0;
   std::optional<std::int64_t> total = {};
-  double rate = 0;  ///< per second; 0: not known yet
+  std::optional<double> budget_seconds = {};  ///< work that ends with its time, instead of a total
+  double rate = 0;                            ///< per second; 0: not known yet
   double elapsed_seconds = 0;
   bool finished = false;
 };
@@ -56,6 +57,8 @@ class Progress {
   void set_done(std::int64_t done);
   /// The total became known or changed.
   void set_total(std::optional<std::int64_t> total);
+  /// The work goes on for so long, whatever it gets done.
+  void set_budget(double seconds);
   /// A few words on what is going on, such as "best 12.3 us".
   void set_status(std::string status);
 

@@ -41,6 +41,21 @@ TEST(Progress, DrawsLabelBarCountsRateAndTimeLeft) {
             "search [======>                     ]  25% 250/1000 25.0/s left 0:30");
 }
 
+TEST(Progress, OfATimeIsHowMuchOfItIsOver) {
+  FakeTerminal terminal;
+  Progress progress("search", std::nullopt, terminal.stream());
+  progress.set_budget(20);
+  terminal.now += 5;
+  progress.set_status("best 94.2 us, first plan 97.1; 12 tried, 1 rejected");
+  EXPECT_EQ(terminal.shown(),
+            "search [=>        ]  25% of 20 s best 94.2 us, first plan 97.1; 12 tried, 1 ...");
+  terminal.now += 2;
+  progress.finish();
+  ASSERT_GE(terminal.writes.size(), 2U);
+  terminal.writes.pop_back();
+  EXPECT_TRUE(terminal.shown().starts_with("search [==========] 100% in 0:07 best 94.2 us"));
+}
+
 TEST(Progress, IsSilentWhenNotOnATerminal) {
   FakeTerminal terminal;
   {

@@ -101,16 +101,18 @@ struct TraceFile::Stream {
   std::string pending;     // whole events
   double written_at = 0;   // now_us() then
   std::set<int> has_name;  // threads
+  int error = 0;           // of the first write that failed
 
   void flush() {
-    std::fwrite(pending.data(), 1, pending.size(), file);
-    std::fflush(file);
+    errno = 0;
+    const bool written = std::fwrite(pending.data(), 1, pending.size(), file) == pending.size();
+    if (!written && error == 0) error = errno;
     pending.clear();
     written_at = now_us();
   }
 };
 
-TraceFile::TraceFile(const std::string& path) : stream_(std::make_unique<Stream>()) {
+TraceFile::TraceFile(const std::string& path) : path_(path), stream_(std::make_unique<Stream>()) {
   stream_->file = std::fopen(path.c_str(), "we");
   if (stream_->file == nullptr)
     throw UserError("trace",
@@ -128,9 +130,22 @@ TraceFile::TraceFile(const std::string& path) : stream_(std::make_unique<Stream>
 TraceFile::~TraceFile() {
   // What a child has in its copy of the buffer is its parent's.
   if (stream_->owner != ::getpid()) return;
+  if (stream_->file != nullptr) close();
+}
+
+void TraceFile::close() {
   stream_->pending += "\n]\n";
   stream_->flush();
-  std::fclose(stream_->file);
+  std::fclose(std::exchange(stream_->file, nullptr));
+}
+
+void TraceFile::finish() {
+  const std::scoped_lock lock(sinks().mutex);
+  if (stream_->file == nullptr || stream_->owner != ::getpid()) return;
+  close();
+  if (stream_->error != 0)
+    throw UserError("trace", "\"{}\" lacks events, since writing failed: {}", path_,
+                    std::strerror(stream_->error));  // NOLINT(concurrency-mt-unsafe)
 }
 
 void TraceFile::write(std::string_view event) {
@@ -152,7 +167,7 @@ void TraceFile::name_thread(int thread) {
 }
 
 void TraceFile::add(const TraceEvent& event) {
-  if (stream_->owner != ::getpid()) return;
+  if (stream_->owner != ::getpid() || stream_->file == nullptr) return;
   name_thread(event.thread);
   std::string notes;
   for (const auto& [key, value] : event.notes)
@@ -167,8 +182,21 @@ void TraceFile::add(const TraceEvent& event) {
 TracePause::TracePause() { ++pauses(); }
 TracePause::~TracePause() { --pauses(); }
 
+namespace {
+
+ProcessTrace& process_trace() {
+  static ProcessTrace trace;
+  return trace;
+}
+
+}  // namespace
+
+void finish_trace() {
+  if (process_trace().file != nullptr) process_trace().file->finish();
+}
+
 bool is_traced() {
-  static const ProcessTrace kProcess;
+  process_trace();
   return sinks().count.load(std::memory_order_relaxed) > 0 && pauses() == 0;
 }
 

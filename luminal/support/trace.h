@@ -60,17 +60,25 @@ class TraceFile final : public TraceSink {
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
   void add(const TraceEvent& event) override;
+  /// Writes what is left. UserError if any of it was lost. Events that come later are.
+  void finish();
 
  private:
   struct Stream;
   void write(std::string_view event);
   void name_thread(int thread);
+  void close();
+  std::string path_;
   std::unique_ptr<Stream> stream_;
 };
 
 /// Whether anybody wants events of this thread now. The first call reads the environment: UserError
 /// if LUMINAL_TRACE names a file that cannot be written.
 bool is_traced();
+
+/// Ends the file that LUMINAL_TRACE names, if there is one. UserError if not all of it could be
+/// written. A process that does not call this ends it silently.
+void finish_trace();
 
 /// While one lives, spans that its thread begins are told to nobody: of what runs thousands of
 /// times in order to be measured, one span around it is enough.

@@ -101,6 +101,12 @@ class Trace(unittest.TestCase):
         self.assertIn("search for a plan", {span["name"] for span in spans})
         self.assertFalse({"run", "step"} & {s["cat"] for s in spans if s["name"] in self.inside(spans, "measure")})
 
+    def test_a_trace_that_gets_lost_is_a_failure(self) -> None:
+        environment = {**self.environment, "LUMINAL_TRACE": "/dev/full"}
+        said = subprocess.run([self.luminal, "explain", "mlp", "--no-times"], env=environment, capture_output=True, text=True)
+        self.assertEqual(said.returncode, 1)
+        self.assertIn('trace: "/dev/full" lacks events, since writing failed: No space left on device', said.stderr)
+
     def test_a_killed_process_leaves_a_trace(self) -> None:
         arguments = [self.luminal, "viz", "gpt-block", "--search", "30", "-o", self.page, "--database", self.folder.name + "/tuning.db"]
         with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment) as process:

@@ -287,18 +287,6 @@ bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
 
 }  // namespace
 
-Tensor Network::input(const Extents& extents, DType dtype) {
-  inputs.push_back(graph.input(fmt::format("input{}", inputs.size()),
-                               Shape(extents.begin(), extents.end()), dtype));
-  return inputs.back();
-}
-
-Tensor Network::weight(const Extents& extents, DType dtype) {
-  inputs.push_back(graph.weight(fmt::format("input{}", inputs.size()),
-                                Shape(extents.begin(), extents.end()), dtype));
-  return inputs.back();
-}
-
 int run_suite(const std::string& suite, const std::vector<Case>& cases, int argc, char** argv) {
   try {
     return run(suite, cases, parse(suite, argc, argv)) ? 0 : 1;

@@ -150,7 +150,7 @@ void show_search(const compiler::SearchReport& report) {
   fmt::print(
       "The search compared {} plans and tried {} ways to compute {} kernels; {} of them it "
       "rejected.\n",
-      report.structures, report.known, report.kernels, report.rejected);
+      report.structures, report.known + report.measured, report.kernels, report.rejected);
   constexpr size_t kShown = 3;
   for (size_t k = 0; k < report.gains.size() && k < kShown; ++k) {
     const compiler::KernelGain& gain = report.gains[k];
@@ -233,7 +233,9 @@ bool tour(const std::string& prefix, double budget) {
       "in a browser.\n",
       cnn.page, transformer.page);
   fmt::print(
-      "Next: docs/tutorial.md, the other examples, luminal explain gpt-block, ./run test.\n");
+      "Next: read docs/tutorial.md and the other examples, or try\n"
+      "  build/release/bin/luminal explain gpt-block\n"
+      "  ./run test\n");
   return right;
 }
 
@@ -251,6 +253,8 @@ int main(int argc, char** argv) {
     const bool right = tour(prefix, budget);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return right ? 0 : 1;
     std::cerr << "demo: what it printed could not be written\n";
+  } catch (const UserError& error) {
+    std::cerr << error.what() << '\n';  // which begins with what was to be done
   } catch (const std::exception& error) {
     std::cerr << "demo: " << error.what() << '\n';
   }

@@ -1,6 +1,7 @@
 """Tests of ./run: what it says to a mistake. What it does well is what CI runs."""
 
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -32,6 +33,13 @@ class RunTest(unittest.TestCase):
         self.expect_error(["bench", "nothing"], 1, "run: there is no suite benchmarks/nothing; ./run bench lists them")
         self.expect_error(["docs", "pages"], 1, "run: docs takes 'outputs' or nothing, got 'pages'")
         self.expect_error(["fuzz", "soon"], 1, "run: fuzz takes a number of seconds, got 'soon'")
+
+    def test_what_the_demo_says_to_try_next_is_built_with_it(self):
+        next_lines = (ROOT / "examples" / "00_demo.cpp").read_text().split('"Next: ')[1]
+        programs = re.findall(r"build/release/bin/(\S+)", next_lines)
+        self.assertEqual(programs, ["luminal"])
+        self.assertIn("luminal_command(luminal-command OUTPUT luminal ", (ROOT / "CMakeLists.txt").read_text())
+        self.assertRegex((ROOT / "run").read_text(), r"run_demo\(\) \{[^}]*--target demo luminal-command\b")
 
 
 if __name__ == "__main__":

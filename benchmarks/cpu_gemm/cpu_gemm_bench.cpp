@@ -138,30 +138,37 @@ std::vector<Case> matrix_cases() {
   struct Size {
     int64_t batch, m, n, k;
     bool weights, transposed;
+    bool columns = false;  ///< A lies as k x m
   };
-  const Size sizes[] = {{1, 64, 64, 64, false, false},       {1, 128, 128, 128, false, false},
-                        {1, 130, 130, 130, false, false},    {1, 512, 512, 512, false, false},
-                        {1, 512, 512, 512, true, true},      {1, 1024, 1024, 1024, false, false},
-                        {1, 2048, 2048, 2048, false, false}, {1, 2048, 2048, 2048, true, true},
-                        {1, 1000, 1003, 997, false, false},  {24, 512, 512, 64, false, true},
-                        {24, 512, 512, 64, false, false},    {7, 509, 503, 61, false, false},
-                        {1, 16, 512, 512, true, true},       {1, 4, 4096, 4096, true, true},
-                        {1, 3, 4096, 4096, false, true},     {1, 4, 4096, 4096, false, true},
-                        {1, 6, 4096, 4096, false, true},     {1, 8, 4096, 4096, false, true},
-                        {1, 16, 4096, 4096, false, true},    {1, 8, 14336, 4096, true, true},
-                        {1, 16, 14336, 4096, true, true},    {1, 64, 3072, 768, true, true}};
+  const Size sizes[] = {
+      {1, 64, 64, 64, false, false},          {1, 128, 128, 128, false, false},
+      {1, 130, 130, 130, false, false},       {1, 512, 512, 512, false, false},
+      {1, 512, 512, 512, true, true},         {1, 1024, 1024, 1024, false, false},
+      {1, 2048, 2048, 2048, false, false},    {1, 2048, 2048, 2048, true, true},
+      {1, 1000, 1003, 997, false, false},     {24, 512, 512, 64, false, true},
+      {24, 512, 512, 64, false, false},       {7, 509, 503, 61, false, false},
+      {1, 16, 512, 512, true, true},          {1, 4, 4096, 4096, true, true},
+      {1, 3, 4096, 4096, false, true},        {1, 4, 4096, 4096, false, true},
+      {1, 6, 4096, 4096, false, true},        {1, 8, 4096, 4096, false, true},
+      {1, 16, 4096, 4096, false, true},       {1, 8, 14336, 4096, true, true},
+      {1, 16, 14336, 4096, true, true},       {1, 64, 3072, 768, true, true},
+      {1, 64, 64, 65536, false, false},       {1, 8, 32, 65536, false, false},
+      {1, 256, 256, 16384, false, false},     {1, 768, 768, 4096, false, false, true},
+      {1, 512, 2048, 512, false, false, true}};
   std::vector<Case> result;
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8})
     for (const Size& size : sizes) {
       Case each;
-      each.name = fmt::format("{} {}x{}x{}x{}{}{}", dtype, size.batch, size.m, size.n, size.k,
-                              size.transposed ? "T" : "", size.weights ? " weights" : "");
+      each.name = fmt::format("{} {}x{}x{}x{}{}{}{}", dtype, size.batch, size.m, size.n, size.k,
+                              size.transposed ? "T" : "", size.weights ? " weights" : "",
+                              size.columns ? " of columns" : "");
       each.peak = peak_of(dtype);
       each.flops =
           2.0 * static_cast<double>(size.batch * size.m) * static_cast<double>(size.n * size.k);
       each.write = [size, dtype](Graph& g) {
         Shape a{size.m, size.k};
         Shape b{size.k, size.n};
+        if (size.columns) std::swap(a[0], a[1]);
         if (size.transposed) std::swap(b[0], b[1]);
         if (size.batch > 1) {
           a.insert(a.begin(), size.batch);
@@ -170,7 +177,8 @@ std::vector<Case> matrix_cases() {
         const Tensor x = g.input("x", a, dtype);
         const Tensor y = g.input(size.weights ? "w" : "y", b, dtype);
         const DType result_dtype = dtype == DType::kI8 ? DType::kI32 : dtype;
-        return matmul(x, size.transposed ? transpose(y) : y, result_dtype);
+        return matmul(size.columns ? transpose(x) : x, size.transposed ? transpose(y) : y,
+                      result_dtype);
       };
       result.push_back(std::move(each));
     }

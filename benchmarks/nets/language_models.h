@@ -2,7 +2,7 @@
 // small and Llama 3.2 1B. Caches hold the tokens before; what they grow by is a result.
 #pragma once
 
-#include "benchmarks/suite.h"
+#include "benchmarks/network.h"
 
 namespace luminal::benchmarks {
 

@@ -39,6 +39,16 @@ void add_batch(std::vector<Case>& cases, DType dtype, int64_t batch, int64_t m, 
                    operations(batch * m, n, k)});
 }
 
+/// The gradient of weights: rows of both operands are what is summed.
+void add_gradient(std::vector<Case>& cases, DType dtype, int64_t m, int64_t n, int64_t k) {
+  cases.push_back({fmt::format("weight gradient {}x{}x{}", m, n, k), dtype,
+                   [=](Network& network) {
+                     const Tensor x = network.input({k, m}, dtype);
+                     network.outputs = {matmul(transpose(x), network.input({k, n}, dtype))};
+                   },
+                   operations(m, n, k)});
+}
+
 /// A matrix that the run gives, times a vector.
 void add_gemv(std::vector<Case>& cases, DType dtype, int64_t n, int64_t k) {
   cases.push_back({fmt::format("gemv {}x{}", n, k), dtype, [=](Network& network) {
@@ -87,6 +97,9 @@ void add_large_products(std::vector<Case>& cases, DType dtype) {
   for (const int64_t size : {128, 130, 512, 1024, 2048})
     add_matrices(cases, dtype, size, size, size);
   add_matrices(cases, dtype, 1000, 1003, 997);
+  add_matrices(cases, dtype, 64, 64, 65536);
+  add_matrices(cases, dtype, 16, 512, 16384);
+  add_gradient(cases, dtype, 768, 768, 4096);
   add_batch(cases, dtype, 24, 512, 64, 512);
   add_batch(cases, dtype, 7, 509, 61, 503);
 }

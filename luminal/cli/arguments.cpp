@@ -3,8 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 
 #include "luminal/search/tuning_database.h"
+#include "luminal/support/file.h"
 #include "luminal/support/text.h"
 
 namespace luminal::cli {
@@ -33,6 +36,13 @@ std::string names_of(std::initializer_list<Option> options, std::string_view bet
   std::vector<std::string_view> names;
   for (const Option& option : options) names.push_back(option.name);
   return fmt::format("{}", fmt::join(names, between));
+}
+
+/// What an error says, for another operation to say it.
+std::string_view without_operation(const UserError& error) {
+  std::string_view text = error.what();
+  text.remove_prefix(std::min(text.size(), error.operation().size() + std::strlen(": ")));
+  return text;
 }
 
 }  // namespace
@@ -118,7 +128,37 @@ std::string search_database(std::string_view operation, const std::string& named
     throw UserError(operation,
                     "a search needs a database: there is no cache directory, and --database FILE "
                     "names none");
+  // The first search of a machine may be the first of all things that are kept there.
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  try {
+    if (named.empty() && !folder.empty()) support::create_directories(folder);
+  } catch (const UserError& error) {
+    throw UserError(operation, "no folder for {}: {}; --database FILE names another file", path,
+                    without_operation(error));
+  }
   return path;
+}
+
+codegen::CpuTarget named_target(std::string_view operation, const std::string& name) {
+  try {
+    return codegen::cpu_target(name);
+  } catch (const UserError& error) {
+    throw UsageError(operation, "--target {}: {}", name, without_operation(error));
+  }
+}
+
+std::unique_ptr<search::TuningDatabase> known_measurements(std::string_view operation,
+                                                           const std::string& named) {
+  const std::string path = named.empty() ? search::default_tuning_path() : named;
+  if (path.empty()) return nullptr;
+  if (may_exist(path)) return std::make_unique<search::TuningDatabase>(path, search::Access::kRead);
+  if (named.empty()) return nullptr;
+  throw UserError(operation, "there is no database {}; with --search one is made", path);
+}
+
+bool may_exist(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::exists(path, unknown) || unknown;
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& words) {

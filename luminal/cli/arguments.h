@@ -5,12 +5,18 @@
 
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/graph/program.h"
 #include "luminal/support/error.h"
+
+namespace luminal::search {
+class TuningDatabase;
+}  // namespace luminal::search
 
 namespace luminal::cli {
 
@@ -48,9 +54,20 @@ void only_with(std::string_view operation, Option option, std::initializer_list<
 /// UsageError if `mode` and one of the options are given, which then say nothing.
 void nothing_with(std::string_view operation, Option mode, std::initializer_list<Option> options);
 
-/// The database that a search of this machine uses, unless another is named. UserError if there is
-/// none.
+/// The database that a search of this machine uses, unless another is named: what it is kept in is
+/// made if it is not there. UserError if there is none.
 std::string search_database(std::string_view operation, const std::string& named);
+
+/// The processor that `--target` names. UsageError if there is none of that name.
+codegen::CpuTarget named_target(std::string_view operation, const std::string& name);
+
+/// The database that measurements are only looked up in: the one that is named, which must be
+/// there, or that of this machine. Null if it has none yet.
+std::unique_ptr<search::TuningDatabase> known_measurements(std::string_view operation,
+                                                           const std::string& named);
+
+/// Whether something of this name may be there: false if it is known not to be.
+bool may_exist(const std::string& path);
 
 /// The word of a list that somebody meant who wrote another; empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& words);

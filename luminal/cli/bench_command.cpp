@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,7 +40,11 @@ fs::path folder_of(const BenchArguments& arguments) {
 std::vector<std::string> suites_in(const fs::path& folder) {
   std::vector<std::string> suites;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
+  const fs::directory_iterator entries(folder, error);
+  if (error)
+    throw UserError("bench", "--folder {}: {}; it is where the programs of suites are",
+                    folder.string(), error.message());
+  for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with(kSuffix) && ::access(entry.path().c_str(), X_OK) == 0)
       suites.push_back(name.substr(0, name.size() - std::string(kSuffix).size()));
@@ -67,7 +72,9 @@ int run(const fs::path& program, const std::vector<std::string>& further) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const pid_t child = ::fork();
-  if (child < 0) throw DeviceError("fork", errno, "could not start {}", program.string());
+  if (child < 0)
+    throw DeviceError("fork", errno, "bench: {} could not be started: {}", program.string(),
+                      std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
   if (child == 0) {
     ::execv(pointers[0], pointers.data());
     ::_exit(127);

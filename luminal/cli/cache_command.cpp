@@ -57,7 +57,7 @@ void size(bool json, std::ostream& out) {
                cache.options().directory);
 }
 
-void clear(std::ostream& out) {
+void clear(bool json, std::ostream& out) {
   support::FileCache& cache = kernels();
   const size_t count = cache.list().size();
   cache.clear();
@@ -66,7 +66,10 @@ void clear(std::ostream& out) {
   if (left > 0)
     throw UserError("cache clear", "{} of {} files in {} could not be removed; is it read-only?",
                     left, count, cache.options().directory);
-  fmt::print(out, "{} kernels removed\n", count);
+  if (json)
+    print_json(ordered_json{{"removed", count}}, out);
+  else
+    fmt::print(out, "{} kernels removed\n", count);
 }
 
 }  // namespace
@@ -85,8 +88,10 @@ Examples:
   CLI::App* sized = cache->add_subcommand("size", "How many there are and how much they take");
   sized->add_flag("--json", *json, "As JSON");
   sized->callback([=, &out] { size(*json, out); });
-  cache->add_subcommand("clear", "Remove them all, and what was chosen for plans")
-      ->callback([&out] { clear(out); });
+  CLI::App* cleared =
+      cache->add_subcommand("clear", "Remove them all, and what was chosen for plans");
+  cleared->add_flag("--json", *json, "As JSON");
+  cleared->callback([=, &out] { clear(*json, out); });
 }
 
 }  // namespace luminal::cli

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/graph/text.h"
 #include "luminal/plan/plan_file.h"
 #include "luminal/support/error.h"
@@ -133,6 +133,23 @@ Tensor decoder_layer(const Graph& g, const std::string& name, const Tensor& x, c
   return after + project("down", gated, sizes.width);
 }
 
+/// One token for a cache of 1024, of which `past` are in use.
+graph::Graph kv_cache() {
+  const Graph g;
+  const Dim past = g.dim("past", 0, 1023);
+  const Shape row{8, 1, 64}, cache{8, 1024, 64};
+  const auto updated = [&](const std::string& name, const std::string& fresh) {
+    return update_slice(g.input(name, cache), 1, past, g.input(fresh, row)).named("new_" + name);
+  };
+  const Tensor keys = updated("keys", "key"), values = updated("values", "value");
+  const Tensor mixed = attention(g.input("query", row), slice(keys, 1, {.end = past + 1}),
+                                 slice(values, 1, {.end = past + 1}));
+  graph::Graph ir = finished(mixed);
+  ir.add_output("new_keys", keys.edge());
+  ir.add_output("new_values", values.edge());
+  return ir;
+}
+
 graph::Graph llama_decode() {
   const Graph g;
   const Tensor x = g.input("x", {1, 1024});
@@ -160,6 +177,8 @@ constexpr std::array kCases{
     Case{"cnn", "two convolutions with pooling and two linear layers, for digits", cnn},
     Case{"gelu", "a linear layer with gelu", gelu_of_linear},
     Case{"gpt-block", "a transformer block as in GPT-2 small, 16 tokens", gpt_block},
+    Case{"kv-cache", "attention of one token, whose key and value go into caches in their place",
+         kv_cache},
     Case{"llama-32", "32 narrow decoder layers as in Llama, one token", llama_32},
     Case{"llama-decode", "a decoder layer as in Llama, one token after a symbolic number",
          llama_decode},
@@ -209,7 +228,7 @@ bool is_case(const std::string& name) {
 graph::Graph graph_of(const std::string& operation, const std::string& case_or_file) {
   for (const Case& each : kCases)
     if (case_or_file == each.name) return each.graph();
-  if (!std::filesystem::exists(case_or_file)) {
+  if (!may_exist(case_or_file)) {
     std::string names;
     for (const Case& each : kCases) names += std::string(names.empty() ? "" : ", ") + each.name;
     throw UserError(operation, "there is no file '{}' and no case of that name; cases are {}",

@@ -8,6 +8,7 @@
 
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
+#include "luminal/cli/option_values.h"
 #include "luminal/codegen/llvm/code_version.h"
 #include "luminal/plan/plan_file.h"
 #include "luminal/search/sqlite.h"
@@ -114,6 +115,14 @@ std::string about_database(const search::SqliteError& error) {
       error.path(), error.reason());
 }
 
+/// What went wrong in words. The call and its code are for whoever mends the program.
+std::string_view words_of(const DeviceError& error) {
+  std::string_view text = error.what();
+  const std::string code = fmt::format("{} failed with code {}: ", error.call(), error.code());
+  if (text.starts_with(code)) text.remove_prefix(code.size());
+  return text;
+}
+
 void add_commands(CLI::App& app, std::ostream& out) {
   add_run_command(app, out);
   add_compile_command(app, out);
@@ -126,6 +135,7 @@ void add_commands(CLI::App& app, std::ostream& out) {
   add_devices_command(app, out);
   add_bench_command(app, out);
   add_completion_command(app, out);
+  refuse_empty_values(app);
 }
 
 }  // namespace
@@ -150,6 +160,8 @@ int run_command_line(std::vector<std::string> arguments, std::ostream& out, std:
     return kBadUsage;
   } catch (const search::SqliteError& error) {
     fmt::print(err, "{}\n", about_database(error));
+  } catch (const DeviceError& error) {
+    fmt::print(err, "{}\n", words_of(error));
   } catch (const InternalError& error) {
     fmt::print(err, "{}\nThis is a mistake in luminal, not in what you asked for.\n", error.what());
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
+#include "luminal/cli/option_values.h"
 #include "luminal/cli/program_file.h"
 #include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/compiler/buckets.h"
@@ -36,7 +37,7 @@ compiler::Options options_of(const CompileArguments& arguments) {
   options.dims = parse_dims("compile", arguments.dims);
   options.threads = arguments.threads;
   if (arguments.threads > 0) options.machine = kernel::Machine::cpu(arguments.threads);
-  if (!arguments.target.empty()) options.target = codegen::cpu_target(arguments.target);
+  if (!arguments.target.empty()) options.target = named_target("compile", arguments.target);
   options.keep_text = true;
   options.explain = true;
   return options;
@@ -54,6 +55,18 @@ void compile_to(const CompileArguments& arguments, const compiler::Options& opti
   out << compiler::to_string(report);
 }
 
+/// What was made, and who runs it.
+void tell(const std::string& plan, const std::optional<codegen::CpuTarget>& target,
+          std::ostream& out) {
+  fmt::print(out, "{}: {:.1f} KB; ", plan,
+             static_cast<double>(std::filesystem::file_size(plan)) / 1e3);
+  if (!target || codegen::runs_here(*target))
+    fmt::print(out, "`luminal run {}` runs it\n", plan);
+  else
+    fmt::print(out, "code for {}, which this machine cannot run: `luminal run {}` runs it there\n",
+               target->name, plan);
+}
+
 void compile(const CompileArguments& arguments, std::ostream& out) {
   only_with("compile", {"--database", !arguments.database.empty()},
             {{"--search", arguments.search.has_value()}});
@@ -68,9 +81,7 @@ void compile(const CompileArguments& arguments, std::ostream& out) {
   check_dims("compile", file.graph(), options.dims);
   support::check_writable(arguments.output, "compile");
   compile_to(arguments, options, graph::default_passes().run(file.graph()).graph, out);
-  fmt::print(out, "{}: {:.1f} KB; `luminal run {}` runs it\n", arguments.output,
-             static_cast<double>(std::filesystem::file_size(arguments.output)) / 1e3,
-             arguments.output);
+  tell(arguments.output, options.target, out);
 }
 
 }  // namespace
@@ -88,12 +99,14 @@ void add_compile_command(CLI::App& app, std::ostream& out) {
   command
       ->add_option("--search", arguments->search,
                    "Search for the plan, for so many seconds; 0 goes by the database alone")
-      ->check(CLI::NonNegativeNumber);
+      ->transform(seconds());
   command->add_option("--database", arguments->database, "Where the search keeps what it measures");
   command->add_option("--threads", arguments->threads, "Threads that a launch may use")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--target", arguments->target,
-                      "Code for another processor, such as znver4 or haswell");
+      ->transform(whole_number(1, 1024));
+  command
+      ->add_option("--target", arguments->target,
+                   "Code for another processor, such as znver4 or haswell")
+      ->check(processor_names());
   command->footer(R"(
 Examples:
   luminal compile gpt-block -o block.plan

@@ -52,7 +52,7 @@ function showOverview(section) {
     table(["pass", "#round", "#nodes before", "#after", "#time"], data.passes.map(pass =>
       [pass.name, String(pass.round), String(pass.before), String(pass.after), duration(pass.us)])));
   if (data.rules.length) section.append(make("h2", {}, "Rules that matched"),
-    table(["rule", "numeric class", "#matches", "#rows visited", "#time"],
+    table(["rule", "ruleset", "#matches", "#rows visited", "#time"],
       [...data.rules].sort((a, b) => b.us - a.us).map(rule =>
         [rule.name, rule.ruleset, String(rule.matches), String(rule.rows), duration(rule.us)])));
 }
@@ -179,6 +179,7 @@ function showStep(k) {
   panel.replaceChildren(make("h2", {}, step.label || step.kind));
   const list = make("dl", {});
   const field = (name, value) => value && list.append(make("dt", {}, name), make("dd", {}, value));
+  field("step", String(k + 1));
   field("result", step.type);
   field("node", step.node < 0xffffffff ? "%" + step.node + (step.byRules ? ", made by rules" : "") : "");
   field("kind", {launch: "a launch of generated code", host: "runs on the host", copy: "a copy",
@@ -247,7 +248,7 @@ function showRun(section) {
          make("span", {}, duration(runTotal))));
   const order = data.run.map((step, k) => [step, k]).sort((a, b) => b[0].us - a[0].us).slice(0, 200);
   section.append(make("h2", {}, "By time"), table(["#no.", "step", "result", "#time", "#share"],
-    order.map(([step, k]) => [String(k + 1), step.name, step.type, duration(step.us),
+    order.map(([step, k]) => [String(prepare.length + k + 1), step.name, step.type, duration(step.us),
                               (100 * step.us / runTotal).toFixed(1) + " %"])));
 }
 

@@ -1,7 +1,6 @@
 #include "luminal/cli/compile_record.h"
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -54,7 +53,7 @@ void search_and_compile(const compiler::Options& options, const RecordOptions& w
   TrialList tried;
   record.program = compiler::make_searched(
       record.graph->simplified(), options,
-      {.seconds = wanted.search_seconds,
+      {.seconds = *wanted.search_seconds,
        .database = &database,
        .on_trial = [&](const compiler::SearchTrial& trial) { tried.add(trial); }},
       &record.search.emplace());
@@ -71,18 +70,18 @@ void explain_it(const RecordOptions& options, const std::optional<search::Machin
   how.limits = limits;
   how.device = search::device_text(codegen::host_target(), compiler::threads_of({}));
   how.search = record.search;
-  const std::string path =
-      options.database.empty() ? search::default_tuning_path() : options.database;
-  std::optional<search::TuningDatabase> database;
-  if ((options.search_seconds > 0 || !options.database.empty()) && std::filesystem::exists(path))
-    how.database = &database.emplace(path);
+  std::unique_ptr<search::TuningDatabase> database;
+  if (options.search_seconds || !options.database.empty())
+    database = known_measurements("viz", options.database);
+  how.database = database.get();
   record.explanation = compiler::explain(record.program->plan(), how);
 }
 
 void run_and_explain(const RecordOptions& options, CompileRecord& record) {
   std::optional<search::MachineLimits> limits;
   if (options.run) {
-    RunAndLimits run = timed_run_and_limits(*record.program, record.dims);
+    RunAndLimits run =
+        timed_run_and_limits(*record.program, record.dims, {"viz", "--no-run runs nothing"});
     record.run = std::move(run.run.steps);
     record.run_us = run.run.run_us;
     limits = std::move(run.limits);
@@ -101,7 +100,7 @@ CompileRecord record_compile(const graph::Graph& written, const RecordOptions& o
     keep_code(source, target, record.code);
   };
   const auto begin = Clock::now();
-  if (options.search_seconds > 0)
+  if (options.search_seconds)
     search_and_compile(compile, options, record);
   else
     record.program = compiler::make_compiled(record.graph->simplified(), compile);

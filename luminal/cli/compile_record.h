@@ -20,9 +20,10 @@ namespace luminal::cli {
 /// How to compile and run.
 struct RecordOptions {
   graph::DimValues dims = {};  ///< others get a value of their own choice
-  double search_seconds = 0;   ///< 0: the cost model chooses
-  std::string database = {};   ///< of the search; empty: that of this machine
-  bool run = true;             ///< also run once on random data
+  /// Nothing: the cost model chooses; 0: what the database holds.
+  std::optional<double> search_seconds = {};
+  std::string database = {};  ///< of the search; empty: that of this machine
+  bool run = true;            ///< also run once on random data
 };
 
 /// The code of one kernel, for people.

@@ -6,15 +6,24 @@
 
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
+#include "luminal/support/text.h"
 
 namespace luminal::cli {
 namespace {
+
+/// An option with what it does.
+struct OptionWords {
+  std::string name;  ///< "--device"
+  std::string what;
+  std::vector<std::string> values;  ///< if it takes one of a few
+  bool takes_value = false;
+};
 
 /// One command of the tree with what may follow it.
 struct Node {
   std::string path;  ///< "tuning show"; empty for the program itself
   std::vector<std::pair<std::string, std::string>> words;  ///< subcommands with what they do
-  std::vector<std::pair<std::string, std::string>> options;
+  std::vector<OptionWords> options;
   bool takes_graph = false;
 };
 
@@ -28,11 +37,26 @@ std::string plain(std::string text) {
   return text;
 }
 
+/// The values of an option that takes one of a few, which its type lists: TEXT:{cpu,interpreter}.
+std::vector<std::string> values_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t begin = type.find('{'), end = type.find('}');
+  std::vector<std::string> values;
+  if (begin == std::string::npos || end == std::string::npos) return values;
+  const std::string listed = type.substr(begin + 1, end - begin - 1);  // outlives its parts
+  for (const std::string_view value : support::split(listed, ',')) values.emplace_back(value);
+  return values;
+}
+
 void collect(const CLI::App& app, const std::string& path, std::vector<Node>& nodes) {
   Node node{path, {}, {}};
   for (const CLI::Option* option : app.get_options()) {
+    const std::string what = plain(option->get_description());
+    const std::vector<std::string> values = values_of(*option);
     for (const std::string& name : option->get_lnames())
-      node.options.emplace_back("--" + name, plain(option->get_description()));
+      node.options.push_back({"--" + name, what, values, option->get_items_expected_max() > 0});
+    if (option->get_positional())
+      for (const std::string& value : values) node.words.emplace_back(value, what);
     node.takes_graph = node.takes_graph || option->get_name() == "GRAPH";
   }
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -49,14 +73,28 @@ std::vector<std::string> names_of(const std::vector<std::pair<std::string, std::
   return names;
 }
 
+std::vector<std::string> names_of(const std::vector<OptionWords>& options) {
+  std::vector<std::string> names;
+  for (const OptionWords& option : options) names.push_back(option.name);
+  return names;
+}
+
+/// The options that take a value, with the command they are of and the values that are known.
+template <typename Visit>
+void for_each_value(const std::vector<Node>& nodes, Visit visit) {
+  for (const Node& node : nodes)
+    for (const OptionWords& option : node.options)
+      if (option.takes_value) visit(node.path + " " + option.name, option.values);
+}
+
 std::vector<std::string> case_names() {
   std::vector<std::string> names;
   for (const Case& each : cases()) names.emplace_back(each.name);
   return names;
 }
 
-/// The commands so far are the words that are no options; values of options may be among them,
-/// which then complete to files.
+/// The commands so far are the words that are no options; values of options may be among them.
+/// Values that are not known complete to files.
 void write_bash(const std::vector<Node>& nodes, std::ostream& out) {
   out << "_luminal() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} path='' word\n"
@@ -72,8 +110,17 @@ void write_bash(const std::vector<Node>& nodes, std::ostream& out) {
     fmt::print(out, "    '{}') words='{}' options='{}' ;;\n", node.path, fmt::join(words, " "),
                fmt::join(names_of(node.options), " "));
   }
+  // Bash takes --device=cpu for three words.
   out << "  esac\n"
          "  if [[ $current == -* ]]; then words=$options; fi\n"
+         "  local before=$((COMP_CWORD - 1))\n"
+         "  if [[ $current == '=' ]]; then current=''\n"
+         "  elif [[ ${COMP_WORDS[before]} == '=' ]]; then before=$((COMP_CWORD - 2)); fi\n"
+         "  case \"$path ${COMP_WORDS[before]}\" in\n";
+  for_each_value(nodes, [&](const std::string& option, const std::vector<std::string>& values) {
+    fmt::print(out, "    '{}') words='{}' ;;\n", option, fmt::join(values, " "));
+  });
+  out << "  esac\n"
          "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
          "}\n"
          "complete -o default -F _luminal luminal\n";
@@ -91,9 +138,15 @@ void write_zsh(const std::vector<Node>& nodes, std::ostream& out) {
     if (node.takes_graph)
       for (const Case& each : cases()) fmt::print(out, "'{}:{}' ", each.name, plain(each.what));
     out << ")\n      options=(";
-    for (const auto& [name, what] : node.options) fmt::print(out, "'{}:{}' ", name, what);
+    for (const OptionWords& option : node.options)
+      fmt::print(out, "'{}:{}' ", option.name, option.what);
     out << ") ;;\n";
   }
+  out << "  esac\n  case \"$path ${words[CURRENT-1]}\" in\n";
+  for_each_value(nodes, [&](const std::string& option, const std::vector<std::string>& values) {
+    fmt::print(out, "    '{}') {}; return ;;\n", option,
+               values.empty() ? "_files" : fmt::format("compadd -- {}", fmt::join(values, " ")));
+  });
   out << "  esac\n"
          "  if [[ ${words[CURRENT]} == -* ]]; then _describe option options\n"
          "  else _describe command entries; _files; fi\n"
@@ -120,9 +173,12 @@ void write_fish(const std::vector<Node>& nodes, std::ostream& out) {
       for (const Case& each : cases())
         fmt::print(out, "complete -c luminal -n '{}' -a '{}' -d '{}'\n", condition, each.name,
                    plain(each.what));
-    for (const auto& [name, what] : node.options)
-      fmt::print(out, "complete -c luminal -n '{}' -l '{}' -d '{}'\n", condition, name.substr(2),
-                 what);
+    for (const OptionWords& option : node.options)
+      fmt::print(out, "complete -c luminal -n '{}' -l '{}' -d '{}'{}\n", condition,
+                 option.name.substr(2), option.what,
+                 !option.values.empty() ? fmt::format(" -x -a '{}'", fmt::join(option.values, " "))
+                 : option.takes_value   ? " -r"
+                                        : "");
   }
 }
 

@@ -11,6 +11,7 @@
 #include "luminal/cli/explanation_json.h"
 #include "luminal/cli/explanation_page.h"
 #include "luminal/cli/json_text.h"
+#include "luminal/cli/option_values.h"
 #include "luminal/cli/random_inputs.h"
 #include "luminal/cli/timed_run.h"
 #include "luminal/compiler/buckets.h"
@@ -45,8 +46,8 @@ class Explaining {
   explicit Explaining(const ExplainArguments& arguments) : arguments_(arguments) {
     options_.dims = parse_dims("explain", arguments.dims);
     options_.title = std::filesystem::path(arguments.file).stem().string();
-    target_ =
-        arguments.target.empty() ? codegen::host_target() : codegen::cpu_target(arguments.target);
+    target_ = arguments.target.empty() ? codegen::host_target()
+                                       : named_target("explain", arguments.target);
     if (arguments.search && !runs())
       throw UserError("explain", "a search measures, and this processor cannot run code for {}",
                       target_.name);
@@ -78,18 +79,12 @@ class Explaining {
   bool runs() const { return codegen::runs_here(target_); }
 
   void open_database() {
-    std::string path = arguments_.database;
+    const std::string& named = arguments_.database;
     // What was ever measured says more than nothing, but is another thing every day.
     if (arguments_.search)
-      path = search_database("explain", path);
-    else if (path.empty() && !arguments_.no_times)
-      path = search::default_tuning_path();
-    if (path.empty()) return;
-    if (!arguments_.search && !std::filesystem::exists(path)) {
-      if (arguments_.database.empty()) return;
-      throw UserError("explain", "there is no database {}; with --search one is made", path);
-    }
-    database_ = std::make_unique<search::TuningDatabase>(path);
+      database_ = std::make_unique<search::TuningDatabase>(search_database("explain", named));
+    else if (!named.empty() || !arguments_.no_times)
+      database_ = known_measurements("explain", named);
     options_.database = database_.get();
   }
 
@@ -115,8 +110,11 @@ class Explaining {
   }
 
   void measure() {
+    if (!runs())
+      options_.not_run = fmt::format("this processor cannot run code for {}", target_.name);
     if (!runs() || !program_) return;
-    const RunAndLimits run = timed_run_and_limits(*program_, options_.dims, arguments_.threads);
+    const RunAndLimits run = timed_run_and_limits(
+        *program_, options_.dims, {"explain", "--no-times runs nothing"}, arguments_.threads);
     for (const graph::StepReport& step : run.run.steps)
       options_.step_us.push_back(step.microseconds);
     options_.run_us = run.run.run_us;
@@ -165,12 +163,14 @@ void add_explain_command(CLI::App& app, std::ostream& out) {
   command
       ->add_option("--search", arguments->search,
                    "Search for the plan, for so many seconds; 0 goes by the database alone")
-      ->check(CLI::NonNegativeNumber);
+      ->transform(seconds());
   command->add_option("--database", arguments->database, "Where measurements of searches are");
   command->add_option("--threads", arguments->threads, "Threads that a launch may use")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--target", arguments->target,
-                      "Code for another processor, such as znver4; run if this one can");
+      ->transform(whole_number(1, 1024));
+  command
+      ->add_option("--target", arguments->target,
+                   "Code for another processor, such as znver4; run if this one can")
+      ->check(processor_names());
   command->add_flag("--no-times", arguments->no_times,
                     "Run nothing and measure nothing: the same plan gives the same text");
   command->add_flag("--all", arguments->all, "Every step on a line, repeated layers too");

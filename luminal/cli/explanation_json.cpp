@@ -22,12 +22,15 @@ class ExplanationWriter {
     result["dims"] = ordered_json::object();
     for (const auto& [name, value] : all_.dims) result["dims"][name] = value;
     result["estimates_are_for_these_dims"] = all_.as_estimated;
+    text(result, "not_run", all_.not_run);
     time(result, "run_us", all_.run_us);
     time(result, "measured_us", all_.measured_us);
     number(result, "estimated_us", all_.estimated_us);
     time(result, "floor_us", all_.floor_us);
     if (times_ && all_.limits) result["machine"] = machine(*all_.limits);
-    result["steps"] = list(all_.steps, [&](const auto& each) { return step(each); });
+    result["steps"] = ordered_json::array();
+    for (size_t k = 0; k < all_.steps.size(); ++k)
+      result["steps"].push_back(step(k + 1, all_.steps[k]));
     result["kernels"] = list(all_.kernels, kernel);
     result["memory"] = memory(all_.memory);
     result["search"] = all_.search ? search(*all_.search, all_.structures) : ordered_json(nullptr);
@@ -66,11 +69,11 @@ class ExplanationWriter {
     return row;
   }
 
-  ordered_json step(const compiler::ExplainedStep& step) const {
-    ordered_json row = {
-        {"label", step.label},    {"kind", step.kind}, {"implementation", step.implementation},
-        {"once", step.once},      {"node", step.node}, {"type", step.type},
-        {"kernels", step.kernels}};
+  ordered_json step(size_t place, const compiler::ExplainedStep& step) const {
+    ordered_json row = {{"number", place},   {"label", step.label},
+                        {"kind", step.kind}, {"implementation", step.implementation},
+                        {"once", step.once}, {"node", step.node},
+                        {"type", step.type}, {"kernels", step.kernels}};
     text(row, "schedule", step.schedule);
     if (step.parts > 1) {
       row["part"] = step.part;
@@ -120,6 +123,7 @@ class ExplanationWriter {
                         {"identity", kernel.identity}, {"implementation", kernel.implementation}};
     number(row, "bytes", kernel.bytes);
     number(row, "flops", kernel.flops);
+    number(row, "defined_flops", kernel.defined_flops);
     number(row, "estimated_us", kernel.estimated_us);
     row["refused"] = refusals(kernel.refused);
     row["not_fused"] = list(kernel.boundaries, boundary);
@@ -164,7 +168,7 @@ class ExplanationWriter {
                         {"rejected", report.rejected},     {"finished", report.finished}};
     number(row, "first_plan_us", report.fast_us);
     number(row, "best_us", report.best_us);
-    if (report.model.kernels > 0) {
+    if (report.model.kernels > 1) {  // one alone has no rank
       const auto quality = [](const search::ModelQuality& each) {
         return ordered_json{{"rank_correlation", each.rank_correlation},
                             {"pairs_in_order", each.pairs_in_order},

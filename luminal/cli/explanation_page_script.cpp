@@ -17,10 +17,10 @@ const stepName = step => step.label + (step.parts ? ", " + step.part + " of " + 
 // Equal steps are one: the same kernels in the same launch.
 function sumsOf(steps) {
   const sums = new Map();
-  steps.forEach((step, k) => {
+  steps.forEach(step => {
     const key = [step.kind, step.part, step.schedule, step.kernels.length ? "" : step.label,
                  ...step.kernels].join(" ");
-    const sum = sums.get(key) || {step, first: k, count: 0, us: 0, floor: 0, bytes: 0, flops: 0,
+    const sum = sums.get(key) || {step, first: step.number, count: 0, us: 0, floor: 0, bytes: 0, flops: 0,
                                   estimate: 0};
     sum.count++;
     sum.us += step.measured_us || 0;
@@ -100,6 +100,7 @@ function showLimits(section, all) {
   const run = all.steps.filter(step => !step.once), sums = sumsOf(run);
   const measured = run.some(step => step.measured_us);
   section.append(make("h2", {}, "How fast, and how fast it could be"), limitCards(all, run));
+  if (all.not_run) section.append(make("p", {}, "Not run: " + all.not_run));
   const dims = Object.entries(all.dims);
   const facts = dims.map(([name, value]) => name + " = " + value);
   if (all.machine) {
@@ -109,14 +110,15 @@ function showLimits(section, all) {
       facts.push(bytesText(level.bytes_per_second) + "/s read of " + bytesText(level.bytes));
   }
   if (facts.length) section.append(make("p", {class: "muted"}, facts.join("  \u00b7  ")));
-  if (all.floor_us > 1.05 * all.measured_us) section.append(make("p", {class: "muted"},
-    "More than what is possible: the machine was busy with other work while limits were measured."));
   const longest = [...sums].sort((a, b) => (measured ? b.us - a.us : b.estimate - a.estimate));
   const most = Math.max(1e-9, ...longest.map(sum => measured ? sum.us : sum.estimate));
   section.append(make("h2", {}, "Where the time goes"));
   if (measured && all.machine) section.append(make("p", {class: "legend muted"},
     make("i", {class: "floor"}), "the least that bytes and products take here", make("i", {class: "time"}),
     "time beyond that"));
+  if (sums.some(sum => sum.us > 0 && sum.floor > sum.us)) section.append(make("p", {class: "muted", id: "above-best"},
+    "More than 100 % of best: data was still in a nearer cache than the one that holds all of a run, whose limit " +
+    "counts, or other work ran while limits were measured."));
   const bars = make("div", {class: "bars", id: "bars"});
   for (const sum of longest.slice(0, MOST_BARS)) bars.append(barRow(sum, most, measured));
   section.append(bars);
@@ -125,7 +127,7 @@ function showLimits(section, all) {
   const heads = ["#no.", "step", "by", "#times", "#measured", "#at best", "#of best", "bound by",
                  "#estimate", "#bytes", "#flops"];
   const cell = (value, text) => [value > 0 ? text(value) : "", value || 0];
-  const rows = sums.map(sum => ({sum, cells: [[String(sum.first + 1), sum.first],
+  const rows = sums.map(sum => ({sum, cells: [[String(sum.first), sum.first],
     [stepName(sum.step), stepName(sum.step)], [sum.step.implementation, sum.step.implementation],
     [String(sum.count), sum.count], cell(sum.us, duration), cell(sum.floor, duration),
     cell(sum.us > 0 ? sum.floor / sum.us : 0, percentText), [sum.step.bound || "", sum.step.bound || ""],
@@ -189,7 +191,8 @@ function showWhy(section, all) {
     field("in a run", amount(kernel.uses, "time"));
     field("estimated", kernel.estimated_us ? duration(kernel.estimated_us) : "");
     field("moves", kernel.bytes ? bytesText(kernel.bytes) : "");
-    field("computes", kernel.flops ? countText(kernel.flops) + "flop" : "");
+    field("computes", kernel.flops ? countText(kernel.flops) + "flop" + (kernel.defined_flops ?
+      " by this algorithm; as it is defined it would take " + countText(kernel.defined_flops) + "flop" : "") : "");
     panel.replaceChildren(make("h2", {}, kernel.label), facts);
     if (kernel.loops) panel.append(make("h2", {}, "The loops of its code"),
                                    make("pre", {class: "loops"}, kernel.loops));
@@ -220,7 +223,8 @@ function memoryDrawing(all) {
   for (const b of buffers) heights.set(b.slot, Math.max(heights.get(b.slot) || 0, b.bytes));
   const total = Math.max(1, [...heights.values()].reduce((a, b) => a + b, 0));
   const left = 70, width = wide - left - 15, top = 15, height = 255;
-  const x = step => left + width * step / count, size = bytes => height * bytes / total;
+  const before = all.steps.length - run.length;  // steps have the numbers that the text gives them
+  const x = number => left + width * (number - before - 1) / count, size = bytes => height * bytes / total;
   const offsets = new Map();
   let at = 0;
   for (const slot of [...heights.keys()].sort((a, b) => a - b)) {
@@ -231,24 +235,24 @@ function memoryDrawing(all) {
   }
   const hues = new Map();
   for (const b of buffers) {
-    const maker = run[b.first_step], name = maker ? maker.label : b.name;
+    const maker = all.steps[b.first_step - 1], name = maker ? maker.label : b.name;
     if (!hues.has(name)) hues.set(name, (168 + 67 * hues.size) % 360);
     add("rect", {x: x(b.first_step), width: Math.max(0.8, x(b.last_step + 1) - x(b.first_step)),
       y: top + height - size(offsets.get(b.slot) + b.bytes), height: Math.max(0.8, size(b.bytes)),
       fill: "hsl(" + hues.get(name) + " 45% 50% / 0.75)"},
-      b.name + " " + b.type + ", " + bytesText(b.bytes) + "\nstep " + (b.first_step + 1) + " to " +
-      (b.last_step + 1) + ", made by " + name);
+      b.name + " " + b.type + ", " + bytesText(b.bytes) + "\nstep " + b.first_step + " to " +
+      b.last_step + ", made by " + name);
   }
   let path = "M" + left + " " + (top + height);
-  memory.live_bytes.forEach((bytes, k) => { path += "V" + (top + height - size(bytes)).toFixed(1) + "H" + x(k + 1).toFixed(1); });
+  memory.live_bytes.forEach((bytes, k) => { path += "V" + (top + height - size(bytes)).toFixed(1) + "H" + x(before + k + 2).toFixed(1); });
   add("path", {d: path, fill: "none", stroke: "var(--text)", "stroke-width": 1.5});
   for (const part of [0, 0.5, 1]) {
     const label = add("text", {x: 6, y: top + height * (1 - part) + 4});
     label.textContent = bytesText(total * part);
   }
   const first = add("text", {x: left, y: 290}), last = add("text", {x: left + width, y: 290, "text-anchor": "end"});
-  first.textContent = "step 1";
-  last.textContent = "step " + count;
+  first.textContent = "step " + (before + 1);
+  last.textContent = "step " + all.steps.length;
   return svg;
 }
 function showMemory(section, all) {
@@ -256,7 +260,7 @@ function showMemory(section, all) {
   const card = (value, what) => make("div", {class: "card"}, make("b", {}, value), make("span", {}, what));
   section.append(make("h2", {}, "Where everything is"), make("div", {class: "cards"},
     card(bytesText(memory.arena_bytes), "for values between steps, in " + amount(memory.slots, "slot")),
-    card(bytesText(memory.peak_bytes), "of that in use at most, at step " + (memory.peak_step + 1)),
+    card(bytesText(memory.peak_bytes), "of that in use at most, at step " + memory.peak_step),
     card(bytesText(memory.input_bytes), "inputs and weights"),
     card(bytesText(memory.prepared_bytes), "made of weights and kept"),
     card(bytesText(memory.constant_bytes), "constants"), card(bytesText(memory.result_bytes), "results")));
@@ -280,7 +284,7 @@ function showPlans(section, all) {
       [plan.name, plan.name], [plan.used ? "used" : plan.rejected || plan.why || "", plan.used ? 0 : 1],
       [plan.measured_us ? duration(plan.measured_us) : "", plan.measured_us || Infinity],
       [plan.kernels_us ? duration(plan.kernels_us) : "", plan.kernels_us || Infinity]]}))),
-    make("p", {class: "muted"}, amount(all.search.trials, "trial") + " now, " + all.search.known + " known, " +
+    make("p", {class: "muted"}, amount(all.search.trials, "trial") + " now, " + all.search.known + " known before, " +
          all.search.rejected + " rejected" + (all.search.finished ? "" : "; the search was not finished")));
   const model = all.search.model;
   const ranks = q => "rank correlation " + q.rank_correlation.toFixed(2) + ", " +

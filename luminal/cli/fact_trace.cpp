@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "luminal/support/error.h"
+#include "luminal/cli/arguments.h"
 
 namespace luminal::cli {
 namespace {
@@ -57,7 +57,7 @@ const egraph::Function& known_fact(const egraph::Database& db, const std::string
     if (function.name == fact) return function;
     known += (known.empty() ? "" : ", ") + function.name;
   }
-  throw UserError("inspect", "the rules know no fact '{}' of tensors; facts are {}", fact, known);
+  throw UsageError("inspect", "the rules know no fact '{}' of tensors; facts are {}", fact, known);
 }
 
 bool has_fact(InspectedGraph& graph, const egraph::Function& function, Value at) {
@@ -114,8 +114,8 @@ FactTrace trace_first_missing(InspectedGraph& graph, const std::string& fact,
     if (!has_fact(graph, function, place)) return trace_fact(graph, fact, place);
   }
   if (!found)
-    throw UserError("inspect", "no class has a node '{}'; the summary lists the ops there are",
-                    within_op);
+    throw UsageError("inspect", "no class has a node '{}'; the summary lists the ops there are",
+                     within_op);
   return {fact, "", true};
 }
 
@@ -125,9 +125,9 @@ TracedRule trace_rule(InspectedGraph& graph, const std::string& rule, Value at) 
     for (const Action& action : state.rule->source->actions)
       if (const std::optional<Written> written = written_by(*state.rule->source, action))
         return ask(graph, state, written->variable, at);
-    throw UserError("inspect", "rule {} writes nothing about a tensor of its conditions", rule);
+    throw UsageError("inspect", "rule {} writes nothing about a tensor of its conditions", rule);
   }
-  throw UserError("inspect", "there is no rule '{}'; --rules lists them", rule);
+  throw UsageError("inspect", "there is no rule '{}'; --rules lists them", rule);
 }
 
 }  // namespace luminal::cli

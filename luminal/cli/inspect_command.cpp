@@ -1,6 +1,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "luminal/cli/inspection.h"
 #include "luminal/cli/json_text.h"
 #include "luminal/egraph/program_error.h"
+#include "luminal/graph/ops.h"
 #include "luminal/support/error.h"
 #include "luminal/support/file.h"
 
@@ -47,10 +49,27 @@ void give(const InspectArguments& arguments, std::ostream& out, Json json, Text 
     text();
 }
 
+/// UsageError if the graph has no such op, and none could.
+void check_op(InspectedGraph& graph, const InspectArguments& arguments, const char* option,
+              const std::string& op) {
+  std::vector<std::string> known;
+  for (const OpCount& count : count_ops(graph)) known.push_back(count.op);
+  for (const graph::OpInfo& info : graph::kOps) known.emplace_back(info.name);
+  for (const std::string& name : graph.constructors()) known.push_back(name);
+  if (std::find(known.begin(), known.end(), op) != known.end()) return;
+  const std::string near = nearest(op, known);
+  throw UsageError("inspect",
+                   "{} {}: the graph has no such op, nor do graphs or rules{}; `luminal inspect "
+                   "{}` lists those there are",
+                   option, op, near.empty() ? "" : fmt::format(", did you mean '{}'?", near),
+                   arguments.graph);
+}
+
 void trace(InspectedGraph& graph, const InspectArguments& arguments, std::ostream& out) {
   if (arguments.at.empty() && arguments.within.empty())
     throw UsageError("inspect", "say where {} is missing: --at CLASS, or --within OP for the first",
                      arguments.missing);
+  if (!arguments.within.empty()) check_op(graph, arguments, "--within", arguments.within);
   const FactTrace found = arguments.at.empty()
                               ? trace_first_missing(graph, arguments.missing, arguments.within)
                               : trace_fact(graph, arguments.missing, graph.find(arguments.at));
@@ -71,6 +90,7 @@ void ask_rule(InspectedGraph& graph, const InspectArguments& arguments, std::ost
 }
 
 void list_classes(InspectedGraph& graph, const InspectArguments& arguments, std::ostream& out) {
+  if (!arguments.op.empty()) check_op(graph, arguments, "--op", arguments.op);
   const std::vector<egraph::Value> classes = classes_with(graph, arguments.op);
   const auto json = [&] {
     ordered_json rows = ordered_json::array();

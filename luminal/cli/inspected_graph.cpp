@@ -3,16 +3,27 @@
 #include <algorithm>
 #include <cctype>
 
+#include "luminal/cli/arguments.h"
 #include "luminal/egraph/explain.h"
 #include "luminal/graph/text.h"
 #include "luminal/support/check.h"
-#include "luminal/support/error.h"
 
 namespace luminal::cli {
 
 using egraph::NodeRef;
 using egraph::SortId;
 using egraph::Value;
+
+namespace {
+
+/// What a constructor is called where ops are.
+std::string lowered(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+}  // namespace
 
 InspectedGraph::InspectedGraph(graph::Graph written, const rules::RuleOptions& options)
     : written_(std::move(written)), passes_(graph::default_passes().run(written_)), egraph_(true) {
@@ -108,10 +119,10 @@ Value InspectedGraph::find(const std::string& which) {
     const std::vector<std::string>& names = called_[place];
     if (std::find(names.begin(), names.end(), which) != names.end()) return place;
   }
-  throw UserError("inspect",
-                  "there is no class '{}'; it can be a node after passes (%7), a class (c123), or "
-                  "the name of an input, a value or an output; --classes lists them",
-                  which);
+  throw UsageError("inspect",
+                   "there is no class '{}'; it can be a node after passes (%7), a class (c123), or "
+                   "the name of an input, a value or an output; --classes lists them",
+                   which);
 }
 
 std::vector<NodeRef> InspectedGraph::nodes(Value tensor) {
@@ -123,39 +134,72 @@ std::vector<Value> InspectedGraph::readers(Value tensor) { return readers_[tenso
 std::vector<Value> InspectedGraph::operands(const NodeRef& node) {
   std::vector<Value> result;
   for_each_edge(node, [&](Value edge) {
-    for (const NodeRef& see : egraph::nodes_of(database(), edge_, edge)) {
-      const Value read = database().functions[see.function].table.row(see.row)[1];
-      if (std::find(result.begin(), result.end(), read) == result.end()) result.push_back(read);
-      break;  // equal ones are other ways to say the same
-    }
+    for (const Seen& seen : told_ways(edge, class_of(node)))
+      if (std::find(result.begin(), result.end(), seen.tensor) == result.end())
+        result.push_back(seen.tensor);
   });
   return result;
 }
 
-std::string InspectedGraph::edge_text(Value edge) {
-  const std::vector<NodeRef> ways = egraph::nodes_of(database(), edge_, edge);
-  LUMINAL_CHECK(!ways.empty(), "an edge that reads nothing");
-  const Value* row = database().functions[ways[0].function].table.row(ways[0].row);
-  const graph::View& view = egraph_.host().get<rules::Access>(row[0]).view;
+Value InspectedGraph::class_of(const NodeRef& node) {
+  const egraph::Function& function = database().functions[node.function];
+  return egraph_.leader(function.table.row(node.row)[function.inputs.size()]);
+}
+
+std::vector<InspectedGraph::Seen> InspectedGraph::ways_of(Value edge) {
+  std::vector<Seen> result;
+  for (const NodeRef& see : egraph::nodes_of(database(), edge_, edge)) {
+    const Value* row = database().functions[see.function].table.row(see.row);
+    result.push_back({row[0], row[1]});
+  }
+  LUMINAL_CHECK(!result.empty(), "an edge that reads nothing");
+  return result;
+}
+
+/// Equal ways say the same, so that one is enough. But a value that is a part of another one is
+/// seen as that part or as itself, and that it is itself says nothing.
+std::vector<InspectedGraph::Seen> InspectedGraph::told_ways(Value edge, Value own) {
+  const std::vector<Seen> all = ways_of(edge);
+  std::vector<Seen> others;
+  for (const Seen& seen : all)
+    if (egraph_.leader(seen.tensor) != own) others.push_back(seen);
+  return others.empty() || others.size() == all.size() ? std::vector{all[0]} : others;
+}
+
+std::string InspectedGraph::seen_text(const Seen& seen) {
+  const graph::View& view = egraph_.host().get<rules::Access>(seen.view).view;
   const std::string as_node = graph::to_text({view, graph::NodeId{0}}, view.domain());
-  return label(row[1]) + as_node.substr(std::string("%0").size());
+  return label(seen.tensor) + as_node.substr(std::string("%0").size());
+}
+
+std::string InspectedGraph::edge_text(Value edge, Value own) {
+  std::string text;
+  for (const Seen& seen : told_ways(edge, own))
+    text += (text.empty() ? "" : " or ") + seen_text(seen);
+  return text;
 }
 
 std::string InspectedGraph::value_text(SortId sort, Value value) {
   if (sort == egraph::kNone) return "?";
   if (sort == tensor_) return label(value);
-  if (sort == edge_) return edge_text(value);
+  if (sort == edge_) return seen_text(ways_of(value)[0]);
   return egraph::value_text(database(), sort, value);
 }
 
 std::string InspectedGraph::text(const NodeRef& node) {
   const egraph::Function& function = database().functions[node.function];
+  const Value own = class_of(node);
   std::string result = "(" + function.name;
-  for (size_t c = 0; c < function.inputs.size(); ++c)
-    if (function.inputs[c] != operands_)
-      result += " " + value_text(function.inputs[c], function.table.row(node.row)[c]);
-  if (std::find(function.inputs.begin(), function.inputs.end(), operands_) != function.inputs.end())
-    for_each_edge(node, [&](Value edge) { result += " " + edge_text(edge); });
+  bool has_list = false;
+  for (size_t c = 0; c < function.inputs.size(); ++c) {
+    const Value argument = function.table.row(node.row)[c];
+    const SortId sort = function.inputs[c];
+    if (sort == operands_)
+      has_list = true;
+    else
+      result += " " + (sort == edge_ ? edge_text(argument, own) : value_text(sort, argument));
+  }
+  if (has_list) for_each_edge(node, [&](Value edge) { result += " " + edge_text(edge, own); });
   return result + ")";
 }
 
@@ -165,9 +209,14 @@ std::string InspectedGraph::op(const NodeRef& node) {
   const std::string& sort = database().sorts.name(function.inputs.at(0));
   if (sort == "String") return egraph_.text(first);
   if (sort == "Head") return std::string(name(egraph_.host().get<rules::Head>(first).op));
-  std::string result = function.name;
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lowered(function.name);
+}
+
+std::vector<std::string> InspectedGraph::constructors() {
+  std::vector<std::string> result;
+  for (const egraph::Function& function : database().functions)
+    if (function.kind == egraph::FunctionKind::kConstructor && function.output == tensor_)
+      result.push_back(lowered(function.name));
   return result;
 }
 

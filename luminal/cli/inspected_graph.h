@@ -40,11 +40,14 @@ class InspectedGraph {
   std::vector<egraph::NodeRef> nodes(egraph::Value tensor);
   /// Classes with a node that reads this one.
   std::vector<egraph::Value> readers(egraph::Value tensor);
-  /// Classes that a node reads, each once.
+  /// Classes that a node reads, each once: not its own if it can be said otherwise.
   std::vector<egraph::Value> operands(const egraph::NodeRef& node);
   /// The op as a graph names it ("add", "softmax"), or the constructor's ("contract").
   std::string op(const egraph::NodeRef& node);
-  /// The node in the words of the rule files: (Binary "add" f32[4] %1 %2[i0]).
+  /// What op() may say of nodes that are named by their constructor.
+  std::vector<std::string> constructors();
+  /// The node in the words of the rule files: (Binary "add" f32[4] %1 %2[i0]). What would read its
+  /// own class is told by what that is a view of: (Unary "copy" f32[4] c7[i0 + 4] or c9[i0]).
   std::string text(const egraph::NodeRef& node);
   /// A value of any sort; tensors by their label, edges with their view.
   std::string value_text(egraph::SortId sort, egraph::Value value);
@@ -55,7 +58,16 @@ class InspectedGraph {
   void find_names();
   void find_readers();
   egraph::SortId sort(const char* name);
-  std::string edge_text(egraph::Value edge);
+  /// What an edge reads, and how.
+  struct Seen {
+    egraph::Value view, tensor;
+  };
+  std::vector<Seen> ways_of(egraph::Value edge);
+  /// The ways to tell of an edge of a node in the class `own`.
+  std::vector<Seen> told_ways(egraph::Value edge, egraph::Value own);
+  egraph::Value class_of(const egraph::NodeRef& node);
+  std::string seen_text(const Seen& seen);
+  std::string edge_text(egraph::Value edge, egraph::Value own);
   /// Calls visit(edge) for the edges of a node.
   template <typename Visit>
   void for_each_edge(const egraph::NodeRef& node, Visit visit);

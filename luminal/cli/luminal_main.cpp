@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "luminal/cli/command_line.h"
+#include "luminal/support/error.h"
 #include "luminal/support/trace.h"
 
 namespace {
@@ -26,8 +27,10 @@ int finish_output(int code) {
   std::cout.flush();
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (std::cout && flushed) return code;
+  // The reason of a write that failed long ago is forgotten; one more meets it again.
+  const bool is_known = errno != 0 || ::write(STDOUT_FILENO, "\n", 1) < 0;
   std::cerr << "luminal: the output could not be written";
-  if (errno != 0) std::cerr << ": " << std::strerror(errno);  // NOLINT(concurrency-mt-unsafe)
+  if (is_known) std::cerr << ": " << std::strerror(errno);  // NOLINT(concurrency-mt-unsafe)
   std::cerr << '\n';
   return luminal::cli::kFailed;
 }
@@ -37,9 +40,14 @@ int finish_output(int code) {
 int main(int argc, char** argv) {
   occupy_closed_streams();
   try {
+    luminal::support::is_traced();  // a trace that cannot be written is known before anything is
+                                    // done
     const int code = luminal::cli::run_command_line({argv + 1, argv + argc}, std::cout, std::cerr);
     luminal::support::finish_trace();
     return finish_output(code);
+  } catch (const luminal::UserError& error) {
+    std::cerr << error.what() << '\n';
+    return luminal::cli::kFailed;
   } catch (const std::exception& error) {
     std::cerr << "luminal: " << error.what() << '\n';
     return luminal::cli::kFailed;

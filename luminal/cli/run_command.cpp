@@ -2,10 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
+#include "luminal/cli/json_text.h"
+#include "luminal/cli/option_values.h"
 #include "luminal/cli/program_file.h"
 #include "luminal/cli/random_inputs.h"
 #include "luminal/graph/file_run.h"
@@ -14,6 +18,8 @@
 
 namespace luminal::cli {
 namespace {
+
+using nlohmann::ordered_json;
 
 /// What the options say.
 struct RunArguments {
@@ -25,6 +31,7 @@ struct RunArguments {
   uint64_t seed = 1;
   bool seeded = false;
   bool describe = false;
+  bool json = false;
 };
 
 /// The files of inputs by name, and archives that name their inputs themselves.
@@ -73,7 +80,44 @@ void check_names(const graph::Graph& graph, const graph::FileRun& run) {
   for (const auto& [name, file] : run.outputs) check("output", name, outputs);
 }
 
+ordered_json json_of(const std::string& name, graph::DType dtype, const graph::Shape& shape) {
+  ordered_json extents = ordered_json::array();
+  for (const symbolic::Expr& extent : shape) {
+    if (const std::optional<int64_t> number = extent.constant_value())
+      extents.push_back(*number);
+    else
+      extents.push_back(fmt::format("{}", extent));
+  }
+  return {{"name", name}, {"dtype", graph::name(dtype)}, {"shape", std::move(extents)}};
+}
+
+/// What goes in, what comes out, and which values dims may have: `most` is null if any is.
+ordered_json interface_json(const graph::Graph& graph) {
+  ordered_json inputs = ordered_json::array(), outputs = inputs, dims = inputs;
+  for (const graph::Node& node : graph.nodes())
+    if (node.op == graph::Op::kInput)
+      inputs.push_back(
+          json_of(node.attribute<graph::InputAttribute>().name, node.dtype(), node.shape()));
+  for (const graph::Output& output : graph.outputs())
+    outputs.push_back(
+        json_of(output.name, graph.node(output.edge.node).dtype(), output.edge.view.domain()));
+  for (const auto& [name, interval] : graph.dims()) {
+    dims.push_back({{"name", name}, {"least", interval.lo}, {"most", nullptr}});
+    if (interval.hi != symbolic::Interval::kPosInf) dims.back()["most"] = interval.hi;
+  }
+  return {
+      {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}, {"dims", std::move(dims)}};
+}
+
+void describe(const graph::Graph& graph, bool json, std::ostream& out) {
+  if (json)
+    print_json(interface_json(graph), out);
+  else
+    graph::describe_interface(graph, out);
+}
+
 void run(const RunArguments& arguments, std::ostream& out) {
+  only_with("run", {"--json", arguments.json}, {{"--describe", arguments.describe}});
   nothing_with("run", {"--describe", arguments.describe},
                {{"--dim", !arguments.dims.empty()},
                 {"--out", !arguments.outputs.empty()},
@@ -83,7 +127,7 @@ void run(const RunArguments& arguments, std::ostream& out) {
                        .outputs = parse_settings("run", "--out", arguments.outputs)};
   const InputFiles inputs = input_files(arguments);
   const ProgramFile program("run", arguments.file);
-  if (arguments.describe) return graph::describe_interface(program.graph(), out);
+  if (arguments.describe) return describe(program.graph(), arguments.json, out);
   files.inputs = read(inputs);
   check_dims("run", program.graph(), files.dims);
   check_names(program.graph(), files);
@@ -118,8 +162,10 @@ void add_run_command(CLI::App& app, std::ostream& out) {
       ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "cpu or interpreter")
       ->check(CLI::IsMember({"cpu", "interpreter"}));
-  CLI::Option* seed = command->add_option("--seed", arguments->seed, "Of the random numbers");
+  CLI::Option* seed = command->add_option("--seed", arguments->seed, "Of the random numbers")
+                          ->transform(whole_number(0, std::numeric_limits<uint64_t>::max()));
   command->add_flag("--describe", arguments->describe, "Only say what goes in and what comes out");
+  command->add_flag("--json", arguments->json, "The description as JSON");
   command->footer(R"(
 Examples:
   luminal run mlp                                       a built-in case on random data

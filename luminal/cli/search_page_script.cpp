@@ -183,13 +183,16 @@ function searchStatus(search) {
 }
 function searchCards(search, trials) {
   const card = (value, what) => make("div", {class: "card"}, make("b", {}, value), make("span", {}, what));
-  const now = trials.filter(trial => trial.at !== null);
+  // Whole plans are counted apart, as the tab Plans and the text do.
+  const isPlan = trial => trial.of.label === "a whole plan";
+  const ways = trials.filter(trial => !isPlan(trial)), now = ways.filter(trial => trial.at !== null);
   const cards = make("div", {class: "cards"});
   if (search.fast > 0) cards.append(card(duration(search.best), "one run of the plan that was found"),
     card((search.fast / search.best).toFixed(2) + " \u00d7", "as fast as the cost model's, " + duration(search.fast)));
-  cards.append(card(String(now.length), "trials now"), card(String(trials.length - now.length), "known before"),
-    card(String(trials.filter(trial => trial.us <= 0).length), "rejected"),
-    card(String(search.kernels.length), "kernels and plans tried"));
+  cards.append(card(String(now.length), "trials now"), card(String(ways.length - now.length), "known before"),
+    card(String(ways.filter(trial => trial.us <= 0).length), "rejected"),
+    card(String(new Set(ways.map(trial => trial.of)).size), "kernels tried"),
+    card(String(trials.length - ways.length), "timings of whole plans"));
   return cards;
 }
 function trialTable(id, trials, choose) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <sstream>
 
-#include "luminal/cli/random_inputs.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/stats.h"
 #include "luminal/support/trace.h"
@@ -14,10 +13,10 @@ namespace luminal::cli {
 
 /// Runs often enough that one disturbance does not show: a step has its median time. The first run
 /// prepares weights and does not count.
-TimedRun timed_run(graph::Program& program, const graph::DimValues& dims) {
+TimedRun timed_run(graph::Program& program, const graph::DimValues& dims, const DataFor& whom) {
   constexpr size_t kRuns = 7;
   graph::FileRun files{.dims = dims};
-  fill_inputs(program.graph(), 1, files);
+  fill_inputs(program.graph(), 1, files, whom);
   std::ostringstream text;
   graph::RunRequest request;
   request.dims = files.dims;
@@ -50,11 +49,11 @@ TimedRun timed_run(graph::Program& program, const graph::DimValues& dims) {
 }
 
 RunAndLimits timed_run_and_limits(graph::Program& program, const graph::DimValues& dims,
-                                  int threads) {
+                                  const DataFor& whom, int threads) {
   const int all = runtime::default_thread_team().size();
   runtime::ThreadTeam team({.threads = threads > 0 ? std::min(threads, all) : all});
   RunAndLimits result{{}, search::measure_limits(team)};
-  result.run = timed_run(program, dims);
+  result.run = timed_run(program, dims, whom);
   const search::MachineLimits after = search::measure_limits(team);
   search::MachineLimits& limits = result.limits;
   limits.f32_flops = std::max(limits.f32_flops, after.f32_flops);

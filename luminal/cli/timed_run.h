@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "luminal/cli/random_inputs.h"
 #include "luminal/graph/program.h"
 #include "luminal/search/machine_limits.h"
 
@@ -16,7 +17,7 @@ struct TimedRun {
   double run_us = 0.0;  ///< the median of whole runs, in which nothing is asked about steps
 };
 /// Runs of both kinds by turns, so that a disturbance meets both.
-TimedRun timed_run(graph::Program& program, const graph::DimValues& dims);
+TimedRun timed_run(graph::Program& program, const graph::DimValues& dims, const DataFor& whom);
 
 /// A run and what the machine can do: the best of what is measured before and after it.
 struct RunAndLimits {
@@ -25,6 +26,6 @@ struct RunAndLimits {
 };
 /// The same as timed_run() with the limits of that many threads (0: all).
 RunAndLimits timed_run_and_limits(graph::Program& program, const graph::DimValues& dims,
-                                  int threads = 0);
+                                  const DataFor& whom, int threads = 0);
 
 }  // namespace luminal::cli

@@ -1,4 +1,5 @@
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,10 +8,12 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/json_text.h"
+#include "luminal/cli/option_values.h"
 #include "luminal/search/kernel_bench.h"
 #include "luminal/search/schedule_hints.h"
 #include "luminal/search/tuning_database.h"
@@ -41,17 +44,17 @@ struct TuningArguments {
 };
 
 /// The database that was named, or the one of this machine. It must be there.
-TuningDatabase open(const TuningArguments& arguments) {
+TuningDatabase open(const TuningArguments& arguments, search::Access access) {
   const std::string path =
       arguments.database.empty() ? search::default_tuning_path() : arguments.database;
   if (path.empty())
     throw UserError("tuning", "there is no cache directory; --database FILE names a database");
-  if (!std::filesystem::exists(path))
+  if (!may_exist(path))
     throw UserError("tuning",
                     "there is no database {} yet; compiling with mode search makes one, and "
                     "--database FILE names another",
                     path);
-  return TuningDatabase(path);
+  return TuningDatabase(path, access);
 }
 
 std::string date(int64_t seconds) {
@@ -63,7 +66,8 @@ std::string date(int64_t seconds) {
 }
 
 /// The one kernel whose hash begins so, or whose label has this text.
-TunedKernel find_kernel(const TuningDatabase& database, const std::string& wanted) {
+TunedKernel find_kernel(const char* operation, const TuningDatabase& database,
+                        const std::string& wanted) {
   std::vector<TunedKernel> found;
   for (const TunedKernel& kernel : database.kernels()) {
     const std::string hash = support::to_hex(kernel.kernel);
@@ -72,20 +76,19 @@ TunedKernel find_kernel(const TuningDatabase& database, const std::string& wante
       found.push_back(kernel);
   }
   if (found.empty())
-    throw UserError("tuning show",
-                    "no kernel of {} is called '{}'; `luminal tuning list` names them",
-                    database.path(), wanted);
+    throw UsageError(operation, "no kernel of {} is called '{}'; `luminal tuning list` names them",
+                     database.path(), wanted);
   if (found.size() == 1) return found[0];
   std::string names;
   for (size_t k = 0; k < found.size() && k < 8; ++k)
     names +=
         fmt::format("\n  {} {}", support::to_hex(found[k].kernel).substr(0, 12), found[k].label);
-  throw UserError("tuning show", "'{}' fits {} kernels; say more of one of them:{}", wanted,
-                  found.size(), names);
+  throw UsageError(operation, "'{}' fits {} kernels; say more of one of them:{}", wanted,
+                   found.size(), names);
 }
 
 void list(const TuningArguments& arguments, std::ostream& out) {
-  const TuningDatabase database = open(arguments);
+  const TuningDatabase database = open(arguments, search::Access::kRead);
   const std::vector<TunedKernel> kernels = database.kernels();
   if (arguments.json) {
     ordered_json rows = ordered_json::array();
@@ -126,8 +129,8 @@ ordered_json json_of(const TuningRecord& record) {
 }
 
 void show(const TuningArguments& arguments, std::ostream& out) {
-  const TuningDatabase database = open(arguments);
-  const TunedKernel kernel = find_kernel(database, arguments.kernel);
+  const TuningDatabase database = open(arguments, search::Access::kRead);
+  const TunedKernel kernel = find_kernel("tuning show", database, arguments.kernel);
   const std::vector<TuningRecord> records = database.records(kernel.kernel);
   const std::string text = database.kernel_text(kernel.kernel).value_or("");
   if (arguments.json) {
@@ -152,11 +155,36 @@ void show(const TuningArguments& arguments, std::ostream& out) {
   }
 }
 
-/// The device of a database that was named, or the only one that something is known of.
+/// A device that nothing was measured on is one that was misspelt.
+void check_device(const char* operation, const TuningDatabase& database,
+                  const std::string& device) {
+  const std::vector<std::string> known = database.devices();
+  if (std::find(known.begin(), known.end(), device) != known.end()) return;
+  throw UsageError(operation, "--device {}: nothing of {} was measured on it; {}", device,
+                   database.path(),
+                   known.empty() ? "it holds no measurements"
+                                 : fmt::format("its devices are '{}'", fmt::join(known, "', '")));
+}
+
+/// All but one version go: if there was no such version it was misspelt, and everything would.
+void check_compiler(const TuningDatabase& database, const std::string& compiler) {
+  std::set<std::string> known;
+  for (const TunedKernel& kernel : database.kernels())
+    for (const TuningRecord& record : database.records(kernel.kernel))
+      known.insert(record.key.compiler);
+  if (known.empty() || known.contains(compiler) || compiler == search::compiler_text()) return;
+  throw UsageError("tuning prune",
+                   "--other-compiler-than {}: nothing of {} is of that version, so that everything "
+                   "would go; its versions are '{}', and --all removes everything",
+                   compiler, database.path(), fmt::join(known, "', '"));
+}
+
+/// The device that was named, or all that something was measured on.
 std::vector<std::string> devices_of(const TuningArguments& arguments,
                                     const TuningDatabase& database) {
-  if (!arguments.device.empty()) return {arguments.device};
-  return database.devices();
+  if (arguments.device.empty()) return database.devices();
+  check_device("tuning model", database, arguments.device);
+  return {arguments.device};
 }
 
 /// The cores of a device by its name, which ends with its threads (search::device_text).
@@ -195,7 +223,7 @@ std::vector<const search::KnownWork*> worst_of(const std::vector<search::KnownWo
 }
 
 void model(const TuningArguments& arguments, std::ostream& out) {
-  const TuningDatabase database = open(arguments);
+  const TuningDatabase database = open(arguments, search::Access::kRead);
   ordered_json rows = ordered_json::array();
   for (const std::string& device : devices_of(arguments, database)) {
     const std::vector<search::KnownWork> works =
@@ -238,7 +266,7 @@ void export_schedules(const TuningArguments& arguments, const TuningDatabase& da
 }
 
 void export_all(const TuningArguments& arguments, std::ostream& out) {
-  const TuningDatabase database = open(arguments);
+  const TuningDatabase database = open(arguments, search::Access::kRead);
   if (arguments.schedules) return export_schedules(arguments, database, out);
   database.export_to(arguments.file);
   fmt::print(out, "{} kernels written to {}\n", database.kernels().size(), arguments.file);
@@ -250,13 +278,15 @@ void merge(const TuningArguments& arguments, std::ostream& out) {
   if (path.empty())
     throw UserError("tuning merge",
                     "there is no cache directory; --database FILE names a database");
-  if (!std::filesystem::exists(arguments.file))
+  if (!may_exist(arguments.file))
     throw UserError("tuning merge", "there is no file {}", arguments.file);
+  // Read first: a file that cannot be must leave no new database behind.
+  const TuningDatabase other(arguments.file, search::Access::kRead);
   // The first thing a database gets may come from elsewhere.
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) support::create_directories(folder.string());
   TuningDatabase database(path);
-  const search::MergeCounts counts = database.merge_from(arguments.file);
+  const search::MergeCounts counts = database.merge_from(other);
   if (arguments.json) {
     print_json(
         ordered_json{{"added", counts.added}, {"replaced", counts.replaced}, {"kept", counts.kept}},
@@ -283,8 +313,10 @@ void prune(const TuningArguments& arguments, std::ostream& out) {
                              .device = arguments.device};
   if (arguments.older_than_days >= 0)
     filter.measured_before = std::time(nullptr) - int64_t{86400} * arguments.older_than_days;
-  TuningDatabase database = open(arguments);
-  if (!arguments.kernel.empty()) filter.kernel = find_kernel(database, arguments.kernel).kernel;
+  TuningDatabase database = open(arguments, search::Access::kWrite);
+  if (kernel.given) filter.kernel = find_kernel("tuning prune", database, arguments.kernel).kernel;
+  if (device.given) check_device("tuning prune", database, arguments.device);
+  if (other.given) check_compiler(database, arguments.other_compiler_than);
   if (arguments.all) filter.measured_before = std::time(nullptr) + 1;
   const int64_t gone = database.prune(filter);
   if (arguments.json)
@@ -341,7 +373,7 @@ Examples:
 
   CLI::App* pruned = add("prune", "Remove measurements that fit all that is said", prune);
   pruned->add_option("--older-than", arguments->older_than_days, "Measured before so many days")
-      ->check(CLI::NonNegativeNumber);
+      ->transform(whole_number(0, 1'000'000));
   pruned->add_option("--device", arguments->device, "Of this device");
   pruned->add_option("--other-compiler-than", arguments->other_compiler_than,
                      "Of code that other versions made");

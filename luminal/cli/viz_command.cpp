@@ -3,12 +3,15 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "luminal/cli/arguments.h"
 #include "luminal/cli/cases.h"
 #include "luminal/cli/commands.h"
 #include "luminal/cli/compile_page.h"
+#include "luminal/cli/option_values.h"
 #include "luminal/plan/plan_file.h"
+#include "luminal/search/tuning_database.h"
 #include "luminal/support/file.h"
 
 namespace luminal::cli {
@@ -19,8 +22,7 @@ struct VizArguments {
   std::string graph;
   std::string output;
   std::vector<std::string> dims;
-  double search = 0;
-  bool searched = false;  ///< --search is given
+  std::optional<double> search;
   std::string database;
   bool no_run = false;
 };
@@ -34,6 +36,8 @@ void draw(const VizArguments& arguments, std::ostream& out) {
   RecordOptions options{
       .search_seconds = arguments.search, .database = arguments.database, .run = !arguments.no_run};
   options.dims = parse_dims("viz", arguments.dims);
+  if (!arguments.search && !arguments.database.empty())
+    known_measurements("viz", arguments.database);  // before anything is compiled
   const std::string file =
       arguments.output.empty() ? default_output(arguments.graph) : arguments.output;
   const auto record_it = [&] {
@@ -42,7 +46,7 @@ void draw(const VizArguments& arguments, std::ostream& out) {
       support::check_writable(file, "viz");
       return record_compile(graph, options);
     }
-    if (arguments.searched)
+    if (arguments.search)
       throw UsageError("viz", "{} is a plan, whose choices are made; --search is for graphs",
                        arguments.graph);
     plan::Plan plan = plan::load_plan_file(arguments.graph);
@@ -70,20 +74,18 @@ void add_viz_command(CLI::App& app, std::ostream& out) {
   command->add_option("-o,--output", arguments->output, "The page (GRAPH.html unless said)");
   command->add_option("--dim", arguments->dims, "NAME=NUMBER: the value of a dim (128 unless said)")
       ->allow_extra_args(false);
-  CLI::Option* search =
-      command->add_option("--search", arguments->search, "Search for the plan, for so many seconds")
-          ->check(CLI::NonNegativeNumber);
-  command->add_option("--database", arguments->database, "Where the search keeps what it measures");
+  command
+      ->add_option("--search", arguments->search,
+                   "Search for the plan, for so many seconds; 0 goes by the database alone")
+      ->transform(seconds());
+  command->add_option("--database", arguments->database, "Where measurements of searches are");
   command->add_flag("--no-run", arguments->no_run, "Do not run it: no timeline");
   command->footer(R"(
 Examples:
   luminal viz gpt-block -o page.html
   luminal viz net.graph --dim seq=512 --search 30
   luminal viz net.plan                               a plan as it was saved)");
-  command->callback([=, &out] {
-    arguments->searched = search->count() > 0;
-    draw(*arguments, out);
-  });
+  command->callback([=, &out] { draw(*arguments, out); });
 }
 
 }  // namespace luminal::cli

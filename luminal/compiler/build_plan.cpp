@@ -16,6 +16,7 @@
 #include "luminal/compiler/labels.h"
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/compiler/planned_program.h"
+#include "luminal/compiler/prepared_launches.h"
 #include "luminal/compiler/step_order.h"
 #include "luminal/graph/interpreter_steps.h"
 #include "luminal/graph/query.h"
@@ -99,7 +100,22 @@ class PlanBuilder {
       for (const NodeId id : uses_[k].tensors) hasher.add(id.value);
       for (const NodeId id : cut_.kernels[k].nodes) hasher.add(id.value);
     }
+    for (const std::vector<size_t>& launch : cut_.launches) {
+      hasher.add(launch.size());
+      for (const size_t kernel : launch) hasher.add(kernel);
+    }
     return hasher.finish128();
+  }
+
+  std::vector<OtherLaunches> other_launches() const {
+    return compiler::other_launches(planned_, search_.cut.machine);
+  }
+
+  double saved_launches() const {
+    double saved = 0;
+    for (const std::vector<size_t>& launch : cut_.launches)
+      saved += std::max(0.0, static_cast<double>(joinable(launch)) - 1);
+    return saved;
   }
 
   void finish() {
@@ -115,6 +131,13 @@ class PlanBuilder {
   }
 
  private:
+  /// Of kernels that share a launch, those that run every time and are one launch each.
+  size_t joinable(const std::vector<size_t>& launch) const {
+    return static_cast<size_t>(std::count_if(launch.begin(), launch.end(), [&](size_t kernel) {
+      return !is_kept(cut_.kernels[kernel]) && cut_.kernels[kernel].estimate.launches == 1;
+    }));
+  }
+
   std::vector<NodeId> checked_nodes() const {
     std::vector<NodeId> result;
     for (const IndexCheck& check : checks_) {
@@ -302,15 +325,21 @@ class PlanBuilder {
     std::vector<LaunchStep> first;
     const std::vector<bool> small =
         is_kept(planned) ? std::vector<bool>(code.launches.size(), false) : small_launches(code);
-    std::vector<size_t> temporaries;
+    std::vector<std::optional<size_t>> temporaries(code.temporaries.size());
+    const std::vector<bool> known = prepared_.known(use, code, temporaries);
     for (size_t k = 0; k < code.temporaries.size(); ++k)
-      temporaries.push_back(add_temporary(use, code, k, labels_[number], small, is_kept(planned)));
+      if (!temporaries[k])
+        temporaries[k] = add_temporary(use, code, k, labels_[number], small, is_kept(planned));
     std::optional<size_t> definition;
     if (options_.check_steps && !is_kept(planned)) definition = add_definition(planned);
     const size_t note = note_of(number);
     const auto parts = static_cast<size_t>(std::count(small.begin(), small.end(), false));
     size_t part = 0;
     for (size_t k = 0; k < code.launches.size(); ++k) {
+      if (known[k]) {
+        ++part;
+        continue;
+      }
       const codegen::CpuLaunch& launch = code.launches[k];
       PlanStep step = step_of(planned.nodes.back(), labels_[number]);
       step.definition = definition;
@@ -319,13 +348,16 @@ class PlanBuilder {
       for (const codegen::LaunchBuffer& each : launch.buffers)
         action.buffers.push_back(each.kind == codegen::LaunchBuffer::Kind::kTensor
                                      ? buffer(use.renamed(each.tensor))
-                                     : temporaries[each.temporary]);
+                                     : *temporaries[each.temporary]);
       for (const Expr& scalar : launch.scalars) action.scalars.push_back(use.renamed(scalar));
       action.items = use.renamed(launch.items);
       action.scratch_bytes = use.renamed(launch.scratch_bytes);
       action.chunk = launch.chunk;
       action.threads = launch.threads;
-      action.work = work_of(arena_, original(planned).estimate.kernel);
+      // What is kept must not depend on dims that only the rest of the kernel has.
+      action.work = launch.prepare ? written_bytes(use, code, launch)
+                                   : work_of(arena_, original(planned).estimate.kernel);
+      if (launch.prepare) prepared_.note(use, code, k, temporaries);
       if (small[k]) {
         first.push_back(std::move(action));
         continue;
@@ -343,6 +375,15 @@ class PlanBuilder {
     return steps;
   }
 
+  static Expr written_bytes(const KernelUse& use, const codegen::CpuKernel& code,
+                            const codegen::CpuLaunch& launch) {
+    Expr bytes = 0;
+    for (const codegen::LaunchBuffer& each : launch.buffers)
+      if (each.kind == codegen::LaunchBuffer::Kind::kTemporary && writes(launch, each))
+        bytes = bytes + use.renamed(code.temporaries[each.temporary]);
+    return bytes;
+  }
+
   /// Copies of a kernel have its note.
   size_t note_of(size_t number) {
     const PlannedKernel& planned = cut_.kernels[number];
@@ -352,13 +393,6 @@ class PlanBuilder {
     plan_.notes.push_back(notes_.note(number, kernels_, uses_[number]));
     note_of_.emplace(number, plan_.notes.size() - 1);
     return plan_.notes.size() - 1;
-  }
-
-  static bool writes(const codegen::CpuLaunch& launch, const codegen::LaunchBuffer& buffer) {
-    for (size_t k = 0; k < launch.buffers.size(); ++k)
-      if (launch.buffers[k] == buffer)
-        return launch.source.entries.front().buffers[k] != runtime::BufferUse::kRead;
-    return false;
   }
 
   /// Keeps what the kernel should compute.
@@ -436,6 +470,7 @@ class PlanBuilder {
   std::map<size_t, size_t> note_of_;  // by kernel of the cut
   std::map<NodeId, size_t> buffer_of_;
   std::set<NodeId> kept_;  // results that are kept between runs
+  PreparedLaunches prepared_{kernels_, [this](NodeId id) { return buffer(id); }};
   const std::map<NodeId, int64_t> sorted_prefixes_ = plan::sorted_prefixes(graph_);
 };
 
@@ -469,6 +504,11 @@ support::Hash128 PlanDraft::structure() const { return state_->builder->structur
 const std::string& PlanDraft::choice() const { return state_->builder->planned().choice(); }
 support::Hash128 PlanDraft::choice_key() const { return state_->builder->planned().choice_key(); }
 bool PlanDraft::is_recalled() const { return state_->builder->planned().is_recalled(); }
+
+std::vector<OtherLaunches> PlanDraft::other_launches() const {
+  return state_->builder->other_launches();
+}
+double PlanDraft::saved_launches() const { return state_->builder->saved_launches(); }
 
 Plan PlanDraft::finish() {
   state_->builder->finish();

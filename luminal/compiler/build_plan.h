@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/options.h"
+#include "luminal/compiler/other_launches.h"
 #include "luminal/compiler/plan.h"
 #include "luminal/support/hash.h"
 
@@ -42,6 +44,11 @@ class PlanDraft {
   const std::string& choice() const;
   support::Hash128 choice_key() const;
   bool is_recalled() const;
+
+  /// The same structure with other launches.
+  std::vector<OtherLaunches> other_launches() const;
+  /// Starts of threads that a run saves because kernels share launches, if each kernel is one.
+  double saved_launches() const;
 
   /// Makes the code and the plan; the draft is done then.
   Plan finish();

@@ -51,12 +51,14 @@ void add_node(support::Hasher& hasher, const ChoiceProgram& program, NodeId id) 
 struct Entry {
   std::vector<size_t> choice;
   Cut cut;
+  std::optional<kernel::LaunchGroups> groups = {};  // nothing: those of the rule
 };
 
 /// Nothing if the text does not fit the program.
 std::optional<Entry> parse(const std::string& text, const ChoiceProgram& program) {
   const auto parts = support::split(text, ';');
-  if (parts.size() != 2 || parts[1].size() != program.size()) return std::nullopt;
+  if (parts.size() < 2 || parts.size() > 3 || parts[1].size() != program.size())
+    return std::nullopt;
   Entry entry{{}, Cut(program.size())};
   for (const std::string_view word : support::split_words(parts[0])) {
     const auto number = support::parse_int64(word);
@@ -69,6 +71,10 @@ std::optional<Entry> parse(const std::string& text, const ChoiceProgram& program
   if (entry.choice.size() != program.size()) return std::nullopt;
   for (uint32_t k = 0; k < program.size(); ++k)
     if (parts[1][k] == '1') entry.cut.insert(NodeId{k});
+  if (parts.size() == 3) {
+    entry.groups = kernel::parse_launch_groups(parts[2]);
+    if (!entry.groups) return std::nullopt;
+  }
   return entry;
 }
 
@@ -85,20 +91,35 @@ std::optional<CutPlan> planned(kernel::Arena& arena, ChoiceProgram& program, con
   const std::vector<size_t> before = program.choice();
   program.choose(entry.choice);
   const auto order = kernel::topological_order(program);
-  if (order && is_complete(program, *order, entry.cut))
-    if (auto plan = kernel::plan_cut(arena, program, entry.cut, options)) return plan;
+  if (order && is_complete(program, *order, entry.cut)) {
+    auto plan = kernel::plan_cut(arena, program, entry.cut, options);
+    if (plan && !entry.groups) return plan;
+    if (plan && !kernel::refusal(program, *plan, *entry.groups)) {
+      kernel::set_launch_groups(program, *plan, *entry.groups, options.machine);
+      return plan;
+    }
+  }
   program.choose(before);
   return std::nullopt;
 }
 
 }  // namespace
 
-/// "choice of node 0, choice of node 1, ...; 1 for each node that is materialised, else 0".
+/// "choice of node 0, choice of node 1, ...;1 for each node that is materialised, else 0", and
+/// ";groups" (launch_groups.h) where those of the rule are not used.
 std::string choice_text(const ChoiceProgram& program, const Cut& cut) {
   std::string text = support::join(program.choice(), " ");
   text += ";";
   for (uint32_t k = 0; k < program.size(); ++k) text += cut.contains(NodeId{k}) ? '1' : '0';
   return text;
+}
+
+std::string with_launch_groups(const std::string& choice,
+                               const std::optional<kernel::LaunchGroups>& groups) {
+  const auto parts = support::split(choice, ';');
+  LUMINAL_CHECK(parts.size() >= 2, "'{}' is no choice", choice);
+  const std::string plain = fmt::format("{};{}", parts[0], parts[1]);
+  return groups ? fmt::format("{};{}", plain, kernel::to_text(*groups)) : plain;
 }
 
 std::optional<CutPlan> plan_choice(kernel::Arena& arena, ChoiceProgram& program,

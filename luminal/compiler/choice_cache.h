@@ -1,6 +1,7 @@
 // What a search of kernels chose, kept on disk: a program that was searched before is not searched
-// again. An entry names definitions and what is materialised, nothing else; kernels are derived
-// from it as ever, so an entry that does not fit is no harm.
+// again. An entry names definitions, what is materialised and, if the rule did not choose them, the
+// kernels that share launches; kernels are derived from it as ever, so an entry that does not fit
+// is no harm.
 #pragma once
 
 #include <functional>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "luminal/kernel/choice.h"
+#include "luminal/kernel/launch_groups.h"
 #include "luminal/support/file_cache.h"
 
 namespace luminal::compiler {
@@ -22,10 +24,14 @@ kernel::CutPlan search_choice(kernel::Arena& arena, kernel::ChoiceProgram& progr
 /// A choice that is known already, by choice_key(); nothing: none is.
 using ChoiceRecall = std::function<std::optional<std::string>(support::Hash128 key)>;
 
-/// What is chosen and materialised, as text.
+/// What is chosen and materialised, as text; the rule says which kernels share launches.
 std::string choice_text(const kernel::ChoiceProgram& program, const kernel::Cut& cut);
+/// Such a text with other launches: of these groups, or of those of the rule.
+std::string with_launch_groups(const std::string& choice,
+                               const std::optional<kernel::LaunchGroups>& groups);
 /// The kernels of such a text, with the program's definitions chosen by it. Nothing if it does not
-/// fit the program, which is then as before.
+/// fit the program, which is then as before: groups that are refused (kernel/launch_groups.h) do
+/// not.
 std::optional<kernel::CutPlan> plan_choice(kernel::Arena& arena, kernel::ChoiceProgram& program,
                                            const std::string& text,
                                            const kernel::CutSearchOptions& options);

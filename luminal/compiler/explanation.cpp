@@ -51,6 +51,7 @@ class Explainer {
     result_.limits = options_.limits;
     result_.search = options_.search;
     result_.run_us = options_.run_us;
+    result_.not_run = options_.not_run;
     bind();
     for (const KernelNote& note : plan_.notes) add_kernel(note);
     result_.memory = explain_memory(plan_, bytes_);
@@ -69,6 +70,7 @@ class Explainer {
       ExplainOptions other = options_;
       other.step_us.clear();  // it was another one that ran
       other.run_us = 0;
+      other.not_run.clear();
       other.search.reset();
       result_.variants.push_back(explain(variant, other));
     }
@@ -101,6 +103,7 @@ class Explainer {
     kernel.estimated_us = note.estimated_us;
     kernel.bytes = note.memory_bytes;
     kernel.flops = note.flops;
+    kernel.defined_flops = note.defined_flops;
     kernel.refused = note.refused;
     kernel.boundaries = note.boundaries;
     kernel.loops = note.loops;
@@ -173,6 +176,7 @@ class Explainer {
       if (!kernel.implementation.empty()) continue;
       kernel.implementation = implementation_of(schedule);
       mark_used(kernel.ways, schedule, kernel.estimated_us, options_.search.has_value());
+      tell_refused_from_possible(kernel.refused, kernel.ways);
     }
   }
 

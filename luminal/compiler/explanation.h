@@ -40,14 +40,16 @@ struct ExplainedKernel {
   std::string implementation;                  ///< as ExplainedStep has it
   double estimated_us = 0.0;                   ///< by the model
   double bytes = 0.0;                          ///< that have to be moved
-  double flops = 0.0;                          ///< that have to be computed
+  double flops = 0.0;                          ///< that its algorithm has to compute
+  double defined_flops = 0.0;                  ///< of its definition, if those are others
   std::vector<plan::RefusedTemplate> refused;  ///< templates that did not take it
   std::vector<plan::Boundary> boundaries;      ///< why what it stores is stored
   std::vector<ExplainedWay> ways;              ///< the one that is used first, then the quickest
   std::string loops;                           ///< those of its code, if they were asked for
 };
 
-/// One step of a run, or of what is prepared for all runs.
+/// One step of a run, or of what is prepared for all runs. Its number, everywhere, is its place
+/// among all of them, the first being 1.
 struct ExplainedStep {
   std::string label;            ///< what it computes
   std::string kind;             ///< "launch", "host", "copy" or "check"
@@ -60,7 +62,7 @@ struct ExplainedStep {
   size_t parts = 1;             ///< how many launches its kernel has
   std::vector<size_t> kernels;  ///< numbers of those that it runs
   double bytes = 0.0;           ///< that have to be moved
-  double flops = 0.0;           ///< that have to be computed
+  double flops = 0.0;           ///< that the algorithms of its kernels have to compute
   double estimated_us = 0.0;    ///< by the model
   double measured_us = 0.0;     ///< a median; 0: it was not run
   double floor_us = 0.0;    ///< the least that bytes and flops take on this machine; 0: not known
@@ -77,7 +79,7 @@ struct ExplainedBuffer {
   size_t slot = 0;    ///< which of its place
   int64_t bytes = 0;  ///< with the dims
   bool used = false;  ///< by a step of a run
-  size_t first = 0;   ///< the steps of a run that it is needed from and to
+  size_t first = 0;   ///< the steps of a run that it is needed from and to, by number
   size_t last = 0;    ///< see `first`
 };
 
@@ -93,12 +95,12 @@ struct ExplainedMemory {
   int64_t arena_bytes = 0;               ///< of all slots
   size_t slots = 0;                      ///< that values of different times share
   int64_t peak_bytes = 0;                ///< the most of it that holds values at a time
-  size_t peak_step = 0;                  ///< when that is
+  size_t peak_step = 0;                  ///< when that is, by number; 0: never
   int64_t input_bytes = 0;               ///< of the caller
   int64_t constant_bytes = 0;            ///< with the plan
   int64_t result_bytes = 0;              ///< given to the caller
   int64_t prepared_bytes = 0;            ///< made of weights and kept
-  std::vector<int64_t> live;             ///< bytes of the arena that hold values, by step
+  std::vector<int64_t> live;             ///< bytes of the arena that hold values, by step of a run
   std::vector<ExplainedBuffer> buffers;  ///< all of them
   std::vector<ExplainedAlias> aliases;   ///< those that share memory
 };
@@ -118,6 +120,7 @@ struct Explanation {
   std::vector<ExplainedWay> structures;  ///< whole plans that were timed, the quickest first
   std::vector<Explanation> variants;     ///< plans of other buckets
 
+  std::string not_run;        ///< why there are no times although they were asked for
   double run_us = 0.0;        ///< a whole run, measured as one; 0: it was not
   double measured_us = 0.0;   ///< of all steps of a run, each measured apart
   double estimated_us = 0.0;  ///< by the model
@@ -130,6 +133,7 @@ struct ExplainOptions {
   graph::DimValues dims = {};        ///< those that are not given are as estimates have them
   std::vector<double> step_us = {};  ///< by step of a run, if it was run
   double run_us = 0.0;               ///< of whole runs, if they were timed
+  std::string not_run = {};          ///< why it was not run although it should have been
   std::optional<search::MachineLimits> limits = {};  ///< what the machine can do
   /// Where measurements are looked up, and what they were made on.
   const search::TuningDatabase* database = nullptr;

@@ -36,9 +36,10 @@ class MemoryExplainer {
     for (size_t k = 0; k < plan_.buffers.size(); ++k) add_buffer(k);
     for (size_t step = 0; step < plan_.steps.size(); ++step)
       for_each_buffer(plan_, plan_.steps[step],
-                      [&](size_t buffer, bool /*writes*/) { use(buffer, step); });
+                      [&](size_t buffer, bool /*writes*/) { use(buffer, number_of(step)); });
     for (const size_t output : plan_.outputs)
-      if (memory_.buffers[output].used) memory_.buffers[output].last = plan_.steps.size() - 1;
+      if (memory_.buffers[output].used)
+        memory_.buffers[output].last = number_of(plan_.steps.size() - 1);
     sum_up();
     find_live();
     find_aliases();
@@ -46,6 +47,9 @@ class MemoryExplainer {
   }
 
  private:
+  /// What people call a step of a run.
+  size_t number_of(size_t step) const { return plan_.prepare.size() + step + 1; }
+
   void add_buffer(size_t number) {
     const PlanBuffer& buffer = plan_.buffers[number];
     ExplainedBuffer result;
@@ -57,6 +61,7 @@ class MemoryExplainer {
     memory_.buffers.push_back(std::move(result));
   }
 
+  /// Steps by their numbers.
   void use(size_t number, size_t step) {
     ExplainedBuffer& buffer = memory_.buffers[number];
     if (!buffer.used) buffer.first = step;
@@ -90,13 +95,15 @@ class MemoryExplainer {
     memory_.live.assign(plan_.steps.size(), 0);
     for (size_t step = 0; step < plan_.steps.size(); ++step) {
       std::map<size_t, int64_t> slots;
+      const size_t number = number_of(step);
       for (const ExplainedBuffer& buffer : memory_.buffers)
-        if (buffer.place == "arena" && buffer.used && buffer.first <= step && step <= buffer.last)
+        if (buffer.place == "arena" && buffer.used && buffer.first <= number &&
+            number <= buffer.last)
           slots[buffer.slot] = std::max(slots[buffer.slot], buffer.bytes);
       for (const auto& [slot, bytes] : slots) memory_.live[step] += bytes;
       if (memory_.live[step] > memory_.peak_bytes) {
         memory_.peak_bytes = memory_.live[step];
-        memory_.peak_step = step;
+        memory_.peak_step = number;
       }
     }
   }

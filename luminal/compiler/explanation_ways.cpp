@@ -16,6 +16,10 @@ constexpr double kModelTells = 1.25;
 
 std::string times(double ratio) { return fmt::format("{:.3g} times as long", ratio); }
 
+std::string family_of(const std::string& schedule) {
+  return schedule.substr(0, schedule.find(' '));
+}
+
 ExplainedWay& way_of(std::vector<ExplainedWay>& ways, const std::string& schedule) {
   for (ExplainedWay& way : ways)
     if (way.schedule == schedule) return way;
@@ -99,6 +103,19 @@ void mark_used(std::vector<ExplainedWay>& ways, const std::string& schedule, dou
                    [&](const ExplainedWay& a, const ExplainedWay& b) { return rank(a) < rank(b); });
 }
 
+void tell_refused_from_possible(std::vector<plan::RefusedTemplate>& refused,
+                                std::vector<ExplainedWay>& ways) {
+  std::erase_if(refused, [&](const plan::RefusedTemplate& each) {
+    bool possible = false;
+    for (ExplainedWay& way : ways) {
+      if (family_of(way.schedule) != each.name || !way.rejected.empty()) continue;
+      possible = true;
+      if (!way.used && way.measured_us == 0) way.why += "; the rule of thumb: " + each.why;
+    }
+    return possible;
+  });
+}
+
 std::vector<ExplainedWay> compared_plans(const SearchReport& report) {
   std::vector<ExplainedWay> plans;
   const StructureTrial* used = nullptr;
@@ -116,6 +133,10 @@ std::vector<ExplainedWay> compared_plans(const SearchReport& report) {
       way.why = "";
     else if (both && trial.measured_us > used->measured_us)
       way.why = "slower: " + times(trial.measured_us / used->measured_us);
+    else if (!both && used != nullptr && used->kernels_us > 0 &&
+             trial.kernels_us > used->kernels_us)
+      way.why =
+          "not timed as a whole: its kernels take " + times(trial.kernels_us / used->kernels_us);
     else if (report.unreliable)
       way.why = "other work disturbed the times, so that the plan of the model is kept";
     else

@@ -19,6 +19,11 @@ std::vector<ExplainedWay> other_ways(const KernelNote& note, const ExplainOption
 void mark_used(std::vector<ExplainedWay>& ways, const std::string& schedule, double estimated_us,
                bool searched);
 
+/// Templates that were passed over for a better one have not refused: if they have a way, it is
+/// told there what they were passed over for, and only those stay that cannot compute the kernel.
+void tell_refused_from_possible(std::vector<plan::RefusedTemplate>& refused,
+                                std::vector<ExplainedWay>& ways);
+
 /// The plans that a search looked at, each with its reason.
 std::vector<ExplainedWay> compared_plans(const SearchReport& report);
 

@@ -1,5 +1,7 @@
 #include "luminal/compiler/kernel_notes.h"
 
+#include <algorithm>
+
 #include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/cpu_schedules.h"
 #include "luminal/codegen/llvm/scan_kernel.h"
@@ -20,6 +22,7 @@ KernelNote KernelNotes::note(size_t number, const KernelSet& kernels, const Kern
   note.label = label_of(note.words);
   note.nodes = nodes_inside(planned_.program(), planned.nodes, planned.reads).size();
   note_work(planned, note);
+  note_algorithm(kernels.code(use), note);
   const search::TuningKey key = kernels.key(use.kernel, "");
   note.identity = support::to_hex(key.kernel);
   note.shapes = key.shapes;
@@ -45,6 +48,12 @@ void KernelNotes::note_work(const kernel::PlannedKernel& planned, KernelNote& no
   note.estimated_us = work->microseconds;
   note.memory_bytes = work->memory_bytes;
   note.flops = work->flops;
+}
+
+void KernelNotes::note_algorithm(const codegen::CpuKernel& code, KernelNote& note) {
+  if (code.defined_flops <= 0) return;
+  note.defined_flops = note.flops;
+  note.flops = std::max(0.0, note.flops - code.defined_flops) + code.own_flops;
 }
 
 void KernelNotes::note_others(const KernelSet& kernels, const KernelUse& use,

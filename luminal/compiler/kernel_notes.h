@@ -28,6 +28,8 @@ class KernelNotes {
 
  private:
   void note_work(const kernel::PlannedKernel& planned, KernelNote& note);
+  /// Flops of an algorithm that is not the definition.
+  static void note_algorithm(const codegen::CpuKernel& code, KernelNote& note);
   void note_others(const KernelSet& kernels, const KernelUse& use, KernelNote& note) const;
 
   PlannedProgram& planned_;

@@ -1,8 +1,10 @@
 #include "luminal/compiler/kernel_set.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "luminal/codegen/llvm/loop_text.h"
+#include "luminal/compiler/joint_steps.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/thread_pool.h"
 #include "luminal/support/trace.h"
@@ -28,6 +30,25 @@ Expr KernelUse::renamed(const Expr& expr) const {
     bindings.push_back({variable, dims[std::stoul(name.substr(1))]});
   }
   return bindings.empty() ? expr : symbolic::substitute(expr, bindings);
+}
+
+std::string KernelUse::renamed(const std::string& text) const {
+  const auto is_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  const auto name_of = [&](const std::string& word) {
+    if (word.size() < 2 || word[0] != 'S') return word;
+    if (word.find_first_not_of("0123456789", 1) != std::string::npos) return word;
+    const Expr& dim = dims[std::stoul(word.substr(1))];
+    const bool is_single = dim.is_variable() || dim.is_constant();
+    return is_single ? symbolic::to_string(dim) : fmt::format("({})", dim);
+  };
+  std::string result;
+  for (auto at = text.begin(); at != text.end();) {
+    const auto end = std::find_if_not(at, text.end(), is_word);
+    result += name_of(std::string(at, end));
+    at = end;
+    if (at != text.end()) result += *at++;
+  }
+  return result;
 }
 
 int threads_of(const Options& options) {
@@ -144,7 +165,8 @@ void KernelSet::write(Unit& unit) const {
     unit.code = std::move(std::get<codegen::CpuKernel>(code));
   }
   if (options_.keep_text || options_.explain)
-    unit.text = codegen::loop_text(unit.arena, unit.kernel, unit.code, target_, unit.options);
+    unit.text = codegen::loop_text(unit.arena, unit.kernel, unit.code, small_launches(unit.code),
+                                   target_, unit.options);
 }
 
 void KernelSet::compile() {
@@ -189,6 +211,8 @@ size_t KernelSet::entry(const KernelUse& use, size_t k) const {
   return units_[use.kernel]->entries[k];
 }
 
-const std::string& KernelSet::text(const KernelUse& use) const { return units_[use.kernel]->text; }
+std::string KernelSet::text(const KernelUse& use) const {
+  return use.renamed(units_[use.kernel]->text);
+}
 
 }  // namespace luminal::compiler

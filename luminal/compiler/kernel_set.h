@@ -48,6 +48,8 @@ struct KernelUse {
 
   /// An expression of the kernel's code in the plan's dims.
   Expr renamed(const Expr& expr) const;
+  /// A text about the kernel's code with the plan's dims where it has S0, S1, ...
+  std::string renamed(const std::string& text) const;
   NodeId renamed(NodeId tensor) const { return tensors[tensor.value]; }
 };
 
@@ -80,8 +82,9 @@ class KernelSet {
   const codegen::CpuKernel& code(const KernelUse& use) const;
   /// Which of kernels() runs launch k.
   size_t entry(const KernelUse& use, size_t k) const;
-  /// The loops of a kernel as text, in canonical names; empty unless they are kept.
-  const std::string& text(const KernelUse& use) const;
+  /// The loops of a kernel as text: tensors are t0, t1, ..., dims as the plan calls them. Empty
+  /// unless they are kept.
+  std::string text(const KernelUse& use) const;
   std::vector<PlanKernel> take_kernels() { return std::move(kernels_); }
   size_t size() const { return units_.size(); }
 

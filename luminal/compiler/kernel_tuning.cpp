@@ -69,6 +69,7 @@ size_t KernelTuning::add(search::KernelTask task) {
   entry->space = search::kernel_space(entry->task, search::hinted_schedules(hints, key));
   const std::vector<search::TuningRecord> records = database_.records(key);
   entry->choice = search::choose(records, entry->space->starts().front());
+  known_ += entry->choice.tried;
   for (const search::TuningRecord& record : records) tell(*entry, record, true);
   entries_.push_back(std::move(entry));
   return place->second;

@@ -40,6 +40,8 @@ class KernelTuning {
 
   size_t size() const { return entries_.size(); }
   size_t measured() const { return measured_; }
+  /// Trials of all kernels that the database held when they were added.
+  size_t known() const { return known_; }
   /// Whether so many batches of a kernel were disturbed that a better schedule may have been
   /// missed.
   bool is_unreliable(size_t kernel) const;
@@ -69,6 +71,7 @@ class KernelTuning {
   std::map<std::string, size_t> number_of_;  // by text and shapes
   std::vector<size_t> with_benches_;         // the last used last
   size_t measured_ = 0;
+  size_t known_ = 0;
 };
 
 }  // namespace luminal::compiler

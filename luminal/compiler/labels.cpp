@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace luminal::compiler {
 namespace {
@@ -32,6 +33,23 @@ std::optional<NodeId> product_summed(const kernel::Program& program, NodeId id) 
   const NodeId summed = node.operands[0].node;
   if (program.node(summed).op != graph::Op::kMul) return std::nullopt;
   return summed;
+}
+
+/// The one product of two values that a definition is about: that of a convolution or a matmul, not
+/// the squares of a norm. Nothing if there are several, or none.
+std::optional<NodeId> product_of(const kernel::Program& program,
+                                 const kernel::NamedRegion& region) {
+  std::optional<NodeId> found;
+  const auto look_at = [&](NodeId id) {
+    const std::optional<NodeId> product = product_summed(program, id);
+    if (!product) return true;
+    const std::vector<graph::Edge>& factors = program.node(*product).operands;
+    if (factors[0].node == factors[1].node) return true;
+    return !std::exchange(found, id).has_value();
+  };
+  const bool single =
+      look_at(region.result) && std::all_of(region.inside.begin(), region.inside.end(), look_at);
+  return single ? found : std::nullopt;
 }
 
 /// Finds the words of one kernel, in the order of the graph.
@@ -101,12 +119,36 @@ class KernelWords {
     if (is_known && (whole || begun_.count(region.result) != 0)) return;
     const Reach reach = reach_of(region);
     if (reach.whole != whole || (is_moved_only(reach.nodes) && !region.inside.empty())) return;
+    if (!whole && only_ends(region)) return;
     const std::string name = terms_.name(region.definition);
     words_.emplace_back(region.result, whole ? name : "part of " + name);
     if (!is_known) covered_.insert(reach.nodes.begin(), reach.nodes.end());
     if (whole) return;
     begun_.insert(region.result);
     parts_.insert(&region);
+  }
+
+  /// Whether the product of a definition is computed elsewhere, and its kernel has the name: here
+  /// is what is done to the sums, such as a bias.
+  bool only_ends(const kernel::NamedRegion& region) const {
+    if (!contains(inside_, region.result)) return false;
+    const std::optional<NodeId> product = product_of(program_, region);
+    if (!product || contains(inside_, *product)) return false;
+    const auto reduces_here = [&](NodeId id) {
+      return contains(inside_, id) && graph::is_reduction(program_.node(id).op);
+    };
+    return !reduces_here(region.result) &&
+           std::none_of(region.inside.begin(), region.inside.end(), reduces_here);
+  }
+
+  /// The narrowest definition that has a node within, not as its result.
+  const kernel::NamedRegion* narrowest_around(NodeId id) const {
+    const kernel::NamedRegion* narrowest = nullptr;
+    for (const kernel::NamedRegion& region : regions_)
+      if (is_in(region, id) &&
+          (narrowest == nullptr || region.inside.size() < narrowest->inside.size()))
+        narrowest = &region;
+    return narrowest;
   }
 
   /// The narrowest definition that something made by rules is needed for.
@@ -124,27 +166,27 @@ class KernelWords {
     return narrowest;
   }
 
-  /// Sums of products that no definition has as they are: rules made them, for one or for several.
+  /// Sums of products whose definition ends elsewhere, or that no definition has as they are: rules
+  /// made them, for one or for several.
   void add_products() {
     for (const NodeId id : inside_) {
       const std::optional<NodeId> product = product_summed(program_, id);
       if (!product || covered_.count(id) != 0 || covered_.count(*product) != 0) continue;
       if (!contains(inside_, *product)) continue;
-      const kernel::NamedRegion* region = terms_.is_new(id) ? region_of_origin(id) : nullptr;
+      const bool is_new = terms_.is_new(id);
+      const kernel::NamedRegion* region = is_new ? region_of_origin(id) : narrowest_around(id);
+      // A piece of something that is about more than this product is told as one.
+      if (!is_new && region != nullptr && product_of(program_, *region) != id) continue;
       words_.emplace_back(id, region == nullptr ? "product" : terms_.name(region->definition));
       covered_.insert({id, *product});
+      if (!is_new && region != nullptr) parts_.insert(region);
     }
   }
 
   /// An op beside the definitions, or a piece of one that another kernel ends.
   void add_rest(NodeId id) {
-    const kernel::NamedRegion* narrowest = nullptr;
-    for (const kernel::NamedRegion& region : regions_) {
-      if (!is_in(region, id)) continue;
-      if (narrowest == nullptr || region.inside.size() < narrowest->inside.size())
-        narrowest = &region;
-    }
-    if (narrowest == nullptr) return add_op(id);
+    const kernel::NamedRegion* narrowest = narrowest_around(id);
+    if (narrowest == nullptr || only_ends(*narrowest)) return add_op(id);
     if (parts_.insert(narrowest).second)
       words_.emplace_back(id, "part of " + terms_.name(narrowest->definition));
   }

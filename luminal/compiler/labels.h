@@ -27,7 +27,8 @@ struct GraphTerms {
 };
 
 /// What a kernel computes, in words: {"rms_norm", "matmul", "add"}. A definition of which other
-/// kernels compute something is "part of" it here.
+/// kernels compute something is "part of" it here, but for those about one product: the kernel of
+/// the product has the name ("conv"), and what another one does to the sums is told by its ops.
 std::vector<std::string> words_of(const kernel::Program& program,
                                   std::span<const graph::NodeId> inside, const GraphTerms& terms);
 

@@ -116,10 +116,10 @@ bool PlannedProgram::search_reduced(std::span<const NodeId> stored,
   if (!kernel::topological_order(choices_->program)) return false;
   note_kept();
   kernel::Arena arena;
-  const kernel::CutPlan plan = chosen(arena, options);
+  reduced_plan_ = chosen(arena, options);
   const support::TraceSpan span("compile", "copy to repeats");
   whole_.emplace(graph_, outline_, reduced_, choices_->program, places);
-  plan_ = expand(outline_, choices_->program, arena, plan, *whole_, arena_);
+  plan_ = expand(outline_, choices_->program, arena, *reduced_plan_, *whole_, arena_);
   note_origins(reduced_.graph);
   return true;
 }

@@ -83,6 +83,10 @@ class PlannedProgram {
   /// What it is recalled by; zero without ProgramSearch::recall.
   support::Hash128 choice_key() const { return choice_key_; }
   bool is_recalled() const { return recalled_; }
+  /// What was searched, with what was found for it: one instance of each region. Launches of it can
+  /// be chosen otherwise (kernel/launch_groups.h).
+  const kernel::Program& searched_program() const { return choices_->program; }
+  const kernel::CutPlan& searched_plan() const { return reduced_plan_ ? *reduced_plan_ : *plan_; }
 
   /// The regions that were looked at once.
   const Outline& outline() const { return outline_; }
@@ -111,6 +115,7 @@ class PlannedProgram {
   std::optional<ExpandedProgram> whole_;
   kernel::Arena arena_;
   std::optional<kernel::CutPlan> plan_;
+  std::optional<kernel::CutPlan> reduced_plan_;  // of one instance of each region
   std::string choice_;
   support::Hash128 choice_key_;
   bool recalled_ = false;

@@ -123,7 +123,8 @@ std::string to_text(const RememberedPlan& plan) {
       "pairs {}\nfitted_pairs {}\nmodel_kernels {}\n"
       "finished {:d}\nunreliable {:d}\nseconds {}\n",
       kFirstLine, plan.choice, support::to_hex(plan.draft), support::to_hex(plan.best),
-      report.fast_us, report.best_us, report.structures, report.kernels, report.known,
+      report.fast_us, report.best_us, report.structures, report.kernels,
+      report.known + report.measured,  // whoever recalls it measures nothing
       report.rejected, report.model.rank_correlation, report.model.typical_factor,
       report.fitted_model.rank_correlation, report.fitted_model.typical_factor,
       report.model.pairs_in_order, report.fitted_model.pairs_in_order, report.model.kernels,

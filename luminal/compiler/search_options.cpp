@@ -6,7 +6,7 @@ namespace luminal::compiler {
 
 std::string to_string(const SearchReport& report) {
   std::string text = fmt::format(
-      "search: {}{} structures of {} kernels; {} trials now, {} known, {} rejected{}{}{}\n",
+      "search: {}{} structures of {} kernels; {} trials now, {} known before, {} rejected{}{}{}\n",
       report.recalled ? "found by an earlier one: " : "", report.structures, report.kernels,
       report.measured, report.known, report.rejected, report.finished ? "" : "; not finished",
       report.interrupted ? "; interrupted" : "",
@@ -14,12 +14,13 @@ std::string to_string(const SearchReport& report) {
   if (report.fast_us > 0)
     text += fmt::format("  a run: {:.1f} us, by the cost model alone {:.1f} us\n", report.best_us,
                         report.fast_us);
-  text += fmt::format(
-      "  the cost model ranks {} known kernels with {:.2f} (fitted {:.2f}), {:.0f} % of pairs "
-      "({:.0f} %), typical factor {:.2f} ({:.2f})\n",
-      report.model.kernels, report.model.rank_correlation, report.fitted_model.rank_correlation,
-      100 * report.model.pairs_in_order, 100 * report.fitted_model.pairs_in_order,
-      report.model.typical_factor, report.fitted_model.typical_factor);
+  if (report.model.kernels > 1)  // one alone has no rank
+    text += fmt::format(
+        "  the cost model ranks {} known kernels with {:.2f} (fitted {:.2f}), {:.0f} % of pairs "
+        "({:.0f} %), typical factor {:.2f} ({:.2f})\n",
+        report.model.kernels, report.model.rank_correlation, report.fitted_model.rank_correlation,
+        100 * report.model.pairs_in_order, 100 * report.fitted_model.pairs_in_order,
+        report.model.typical_factor, report.fitted_model.typical_factor);
   for (const KernelGain& gain : report.gains)
     text += fmt::format("  {:.1f} us instead of {:.1f}, {} times: {}, {}\n", gain.best_us,
                         gain.default_us, gain.uses, gain.label, gain.schedule);

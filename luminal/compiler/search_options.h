@@ -49,7 +49,7 @@ struct SearchOptions {
   uint64_t seed = 1;  ///< of what is drawn by chance
   search::StrategyKind strategy = search::StrategyKind::kLocalMoves;  ///< names schedules to try
   size_t most_trials = 48;                                            ///< of one kernel
-  int structures = 8;  ///< drafts that are compared, besides the first
+  int structures = 8;  ///< drafts that are compared, besides the first and those of other launches
   /// Where measurements are looked for and kept. Null: where the environment says.
   search::TuningDatabase* database = nullptr;
   /// Schedules that are tried before others. Null: those that the library ships.
@@ -79,7 +79,7 @@ struct KernelGain {
 struct StructureTrial {
   std::string name;          ///< its number, and whose schedules it has
   bool used = false;         ///< it is the plan that was found
-  double kernels_us = 0.0;   ///< what its kernels take, each alone; 0: not all are known
+  double kernels_us = 0.0;   ///< what its kernels take, shared launches once; 0: not all are known
   double measured_us = 0.0;  ///< a run as a whole; 0: not measured
   std::string rejected;      ///< why it was given up; empty: it was not
   bool operator==(const StructureTrial&) const = default;
@@ -91,9 +91,9 @@ struct SearchReport {
   double best_us = 0.0;   ///< a run of the plan that was found
   size_t structures = 0;  ///< drafts that were compared
   size_t kernels = 0;     ///< distinct ones that were looked at
-  size_t measured = 0;    ///< trials of this search
-  size_t known = 0;       ///< trials that the database holds of these kernels
-  size_t rejected = 0;    ///< of those
+  size_t measured = 0;    ///< trials of kernels in this search; plans are in `trials`
+  size_t known = 0;       ///< trials of these kernels that the database held before
+  size_t rejected = 0;    ///< of both
   /// How well the cost model ranks all kernels that the database knows of this device.
   search::ModelQuality model = {};
   search::ModelQuality fitted_model = {};   ///< with constants that fit the times

@@ -45,10 +45,17 @@ constexpr double kRunsOfFinalists = 60;
 /// Plans of which a run takes longer are compared with the plan of the cost model only if they are
 /// the best: loading each of them takes seconds.
 constexpr double kLongRun = 20'000;
+/// When nothing more is begun: what is in flight then has to end, and the plan to be written.
+constexpr double kEnd = 0.97;
 /// When no more structures are begun: the rest is for schedules of the best.
 constexpr double kForStructures = 0.5;
 /// A structure whose kernels take so much longer than the best one is given up.
 constexpr double kHopeless = 1.1;
+/// How many other ways to share launches are timed, of those that join more and of those that join
+/// less.
+constexpr size_t kOtherLaunches = 2;
+/// Launches that make less of a run cannot be told from noise (search/duel.h).
+constexpr double kLeastOfLaunches = 0.01;
 
 class PlanSearch {
  public:
@@ -88,6 +95,7 @@ class PlanSearch {
     }
     note_works();
     ran_out_ = !may_measure(1.0 - part_for_finalists());
+    explore_launches();
     SearchedPlan result{finish(), {}};
     result.report = report();
     if (search_.seconds > 0) remember(result.report);
@@ -237,6 +245,7 @@ class PlanSearch {
     const search::Calibration calibration = search::calibrated(
         search::known_works(database_, device_, search::compiler_text()), machine_);
     fitted_ = calibration.machine;
+    structures_.set_launch_cost(fitted_.launch_us);
     report_.model = calibration.before;
     report_.fitted_model = calibration.after;
   }
@@ -252,7 +261,8 @@ class PlanSearch {
     structures_.add(std::move(draft));
     const double best = structures_.best_total();
     for (const size_t kernel : structures_.back().kernels) {
-      if (structures_.known_part(structures_.back()) > kHopeless * best) return;
+      const Structure& added = structures_.back();
+      if (structures_.known_part(added) - structures_.saved(added) > kHopeless * best) return;
       tuning_.tune(kernel, 1);
     }
   }
@@ -267,6 +277,33 @@ class PlanSearch {
           order.emplace_back(-structures_.time_in(structure, kernel), kernel);
       std::sort(order.begin(), order.end());
       for (const auto& [time, kernel] : order) tuning_.tune(kernel, trials);
+    }
+  }
+
+  /// The best structure with other launches: its kernels are known, so nothing is measured here.
+  void explore_launches() {
+    if (search_.structures <= 0 || (search_.seconds > 0 ? !may_measure(1.0) : is_stopped())) return;
+    const support::TraceSpan span("search", "other launches");
+    const size_t number = structures_.ranked(1).front();
+    const double total = structures_.total(structures_[number]);
+    if (!std::isfinite(total) || total > kLongRun) return;
+    std::vector<OtherLaunches> others = structures_[number].draft.other_launches();
+    std::erase_if(others, [&](const OtherLaunches& each) {
+      return std::abs(each.saved) * fitted_.launch_us < kLeastOfLaunches * total;
+    });
+    std::stable_sort(
+        others.begin(), others.end(),
+        [](const OtherLaunches& a, const OtherLaunches& b) { return a.saved > b.saved; });
+    size_t joined = 0;
+    size_t split = 0;
+    for (const OtherLaunches& each : others) {
+      size_t& taken = each.saved > 0 ? joined : split;
+      if (taken == kOtherLaunches) continue;
+      PlanDraft draft(graph_, options_, found_, nullptr,
+                      [&](support::Hash128) { return std::optional(each.choice); });
+      if (!draft.is_recalled() || structures_.contains(draft.structure())) continue;
+      structures_.add_launches(number, each.how, std::move(draft));
+      ++taken;
     }
   }
 
@@ -317,7 +354,7 @@ class PlanSearch {
       // Comparing is what the time was kept for, and the least that a search does: however long a
       // kernel took, the plan of the cost model is timed.
       how.stop = [this, is_first = search_.seconds > 0]() mutable {
-        return std::exchange(is_first, false) ? is_stopped() : !may_measure(1.0);
+        return std::exchange(is_first, false) ? is_stopped() : !may_measure(kEnd);
       };
       how.keep_disturbed = false;
       how.on_trial = [&](const search::TuningRecord& record) {
@@ -418,11 +455,9 @@ class PlanSearch {
     result.structures = structures_.size();
     result.kernels = tuning_.size();
     result.measured = tuning_.measured();
+    result.known = tuning_.known();
     bool finished = finished_plans_;
-    for (size_t k = 0; k < tuning_.size(); ++k) {
-      result.known += tuning_.choice(k).tried;
-      result.rejected += tuning_.choice(k).rejected;
-    }
+    for (size_t k = 0; k < tuning_.size(); ++k) result.rejected += tuning_.choice(k).rejected;
     for (const size_t kernel : structures_.front().kernels)
       finished = finished && tuning_.is_finished(kernel, 1);
     for (const size_t number : structures_.ranked(kDeepened))

@@ -30,7 +30,7 @@ bool Finalist::is_tuned() const {
 }
 
 std::string Finalist::title() const {
-  return fmt::format("structure {}, {} schedules", structure + 1, is_tuned() ? "tuned" : "default");
+  return fmt::format("{}, {} schedules", structure_title, is_tuned() ? "tuned" : "default");
 }
 
 void StructureSet::add(PlanDraft draft) {
@@ -40,6 +40,12 @@ void StructureSet::add(PlanDraft draft) {
   for (size_t k = 0; k < structure.draft.kernels().size(); ++k)
     structure.kernels.push_back(tuning_.add(structure.draft.kernels().task(k)));
   structures_.push_back(std::move(structure));
+}
+
+void StructureSet::add_launches(size_t of, const std::string& how, PlanDraft draft) {
+  add(std::move(draft));
+  structures_.back().of = of;
+  structures_.back().launches = how;
 }
 
 bool StructureSet::contains(support::Hash128 id) const {
@@ -57,7 +63,11 @@ double StructureSet::total(const Structure& structure, bool by_default) const {
     if (time == 0) return kInfinity;
     sum += uses * time;
   }
-  return sum;
+  return std::max(0.0, sum - saved(structure));
+}
+
+double StructureSet::saved(const Structure& structure) const {
+  return launch_us_ * structure.draft.saved_launches();
 }
 
 double StructureSet::best_total() const {
@@ -68,7 +78,8 @@ double StructureSet::best_total() const {
 
 std::vector<size_t> StructureSet::ranked(size_t most) const {
   std::vector<std::pair<double, size_t>> order;
-  for (size_t k = 0; k < structures_.size(); ++k) order.emplace_back(total(structures_[k]), k);
+  for (size_t k = 0; k < structures_.size(); ++k)
+    if (!structures_[k].of) order.emplace_back(total(structures_[k]), k);
   std::sort(order.begin(), order.end());
   std::vector<size_t> result;
   for (const auto& [time, k] : order)
@@ -98,7 +109,7 @@ bool StructureSet::is_worth_trials(const Structure& structure, size_t kernel) co
 
 Finalist StructureSet::finalist(size_t number, bool tuned) const {
   const Structure& structure = structures_[number];
-  Finalist result{number, {}, support::to_hex(structure.id)};
+  Finalist result{number, {}, support::to_hex(structure.id), title(number)};
   for (const size_t kernel : structure.kernels) {
     const TunedChoice& choice = tuning_.choice(kernel);
     const bool other =
@@ -106,6 +117,12 @@ Finalist StructureSet::finalist(size_t number, bool tuned) const {
     result.schedules.push_back(other ? choice.schedule : "");
   }
   return result;
+}
+
+std::string StructureSet::title(size_t number) const {
+  const Structure& structure = structures_[number];
+  return structure.of ? fmt::format("structure {} with {}", *structure.of + 1, structure.launches)
+                      : fmt::format("structure {}", number + 1);
 }
 
 std::vector<Finalist> StructureSet::finalists(size_t most) const {
@@ -116,6 +133,8 @@ std::vector<Finalist> StructureSet::finalists(size_t most) const {
   };
   for (const size_t number : ranked(most)) add(finalist(number, true));
   if (most > 1) add(finalist(0, true));
+  for (size_t k = 0; k < structures_.size(); ++k)
+    if (structures_[k].of) add(finalist(k, true));
   return result;
 }
 
@@ -143,7 +162,7 @@ std::vector<StructureTrial> StructureSet::trials(const std::vector<Finalist>& al
     if (timed.contains(k)) continue;
     const double kernels = total(structures_[k]);
     const bool known = std::isfinite(kernels);
-    result.push_back({fmt::format("structure {}", k + 1), false, known ? kernels : 0.0, 0.0,
+    result.push_back({title(k), false, known ? kernels : 0.0, 0.0,
                       known ? "its kernels take longer than those of others"
                             : "given up: kernels of it that were measured take longer than others "
                               "do as a whole"});

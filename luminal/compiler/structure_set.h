@@ -1,7 +1,9 @@
-// The structures that a search compares: each costs what its kernels are known to take, so kernels
-// that several of them share are measured once.
+// The structures that a search compares: each costs what its kernels are known to take, less the
+// launches that they share, so kernels that several of them have are measured once. A structure
+// with other launches (other_launches.h) is one that needs no measurements of kernels at all.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +15,11 @@ namespace luminal::compiler {
 /// A draft and its kernels.
 struct Structure {
   PlanDraft draft;
-  support::Hash128 id;          ///< PlanDraft::structure()
-  std::string choice;           ///< choice_cache.h
-  std::vector<size_t> kernels;  ///< numbers of the tuning, by kernel of the draft
+  support::Hash128 id;            ///< PlanDraft::structure()
+  std::string choice;             ///< choice_cache.h
+  std::vector<size_t> kernels;    ///< numbers of the tuning, by kernel of the draft
+  std::optional<size_t> of = {};  ///< the structure that it is with other launches, by number
+  std::string launches = {};      ///< which these are, for people
 };
 
 /// A structure with or without the schedules that were found.
@@ -23,6 +27,7 @@ struct Finalist {
   size_t structure = 0;                ///< by number in the set
   std::vector<std::string> schedules;  ///< by kernel of the draft; empty: the default
   std::string structure_text = {};     ///< its id
+  std::string structure_title = {};    ///< for people
 
   /// Equal for equal plans.
   std::string name() const;
@@ -40,6 +45,10 @@ class StructureSet {
 
   /// Adds a draft, and its kernels to the tuning.
   void add(PlanDraft draft);
+  /// Adds a structure that is there already, with other launches.
+  void add_launches(size_t of, const std::string& how, PlanDraft draft);
+  /// What a launch costs that kernels need not share; nothing at first.
+  void set_launch_cost(double microseconds) { launch_us_ = microseconds; }
   bool contains(support::Hash128 id) const;
   size_t size() const { return structures_.size(); }
   Structure& operator[](size_t number) { return structures_[number]; }
@@ -47,10 +56,13 @@ class StructureSet {
   const Structure& front() const { return structures_.front(); }
   const Structure& back() const { return structures_.back(); }
 
-  /// What a run takes by what is known of its kernels; infinite if some of them is not known.
+  /// What a run takes by what is known of its kernels, each of which was measured with a launch of
+  /// its own; infinite if some of them is not known.
   double total(const Structure& structure, bool by_default = false) const;
   double best_total() const;
-  /// Numbers of structures, the quickest first.
+  /// What a run saves because kernels share launches.
+  double saved(const Structure& structure) const;
+  /// Numbers of structures, the quickest first, each with its first launches.
   std::vector<size_t> ranked(size_t most) const;
   /// What the kernels of a structure take that are known.
   double known_part(const Structure& structure) const;
@@ -61,7 +73,7 @@ class StructureSet {
 
   /// Plans to be timed: that of the cost model first, then the best `most` with their schedules,
   /// then the first structure with its schedules if it is not among them and more than one was
-  /// asked for.
+  /// asked for, then all that have other launches.
   std::vector<Finalist> finalists(size_t most) const;
   /// Whole plans with what timing them gave, by the key of plans, then structures that did not come
   /// so far.
@@ -71,8 +83,10 @@ class StructureSet {
 
  private:
   Finalist finalist(size_t number, bool tuned) const;
+  std::string title(size_t number) const;
 
   KernelTuning& tuning_;
+  double launch_us_ = 0.0;
   std::vector<Structure> structures_;
 };
 

@@ -123,7 +123,29 @@ uint32_t row_of(const FoundTerm& found, FunctionId function, const Table& table)
   return table.find(keys.data());
 }
 
-/// The best attempt to match a rule with some slots given.
+/// How many primitives of a query hold for the slots that are bound.
+uint32_t num_primitives_holding(EGraph& egraph, const Query& query,
+                                std::span<const std::pair<uint32_t, Value>> bound) {
+  std::vector<Value> slots(query.num_slots, kNoValue);
+  for (const auto& [slot, value] : bound) slots[slot] = value;
+  const auto value_of = [&](const Term& term) {
+    return term.is_constant ? term.word : slots[term.word];
+  };
+  uint32_t holding = 0;
+  std::vector<Value> inputs;
+  for (const PrimitiveAtom& atom : query.primitives) {
+    inputs.clear();
+    for (const Term& term : atom.inputs) inputs.push_back(value_of(term));
+    if (std::find(inputs.begin(), inputs.end(), kNoValue) != inputs.end()) continue;
+    const Value result = atom.primitive->body(egraph.engine(), inputs);
+    const Value expected = value_of(atom.output);
+    holding += result != kNoValue && (expected == kNoValue || expected == result);
+  }
+  return holding;
+}
+
+/// The best attempt to match a rule with some slots given: the one with the most rows that agree,
+/// all of them joined with what is given wherever the rule joins them.
 Mismatch best_attempt(EGraph& egraph, const CompiledRule& rule,
                       std::span<const std::pair<uint32_t, Value>> given,
                       const std::string& called) {
@@ -133,6 +155,7 @@ Mismatch best_attempt(EGraph& egraph, const CompiledRule& rule,
   uint32_t deepest = 0, failed = kNone;
   std::vector<std::pair<uint32_t, Value>> bound;
   Matcher matcher(db, *rule.plan, egraph.engine());
+  matcher.follow_given();
   matcher.watch_failures([&](uint32_t depth, uint32_t atom) {
     if (failed != kNone && depth <= deepest) return;
     deepest = depth;
@@ -145,6 +168,7 @@ Mismatch best_attempt(EGraph& egraph, const CompiledRule& rule,
     result.matches = true;
     return false;
   });
+  if (!result.matches) deepest += num_primitives_holding(egraph, query, bound);
   egraph.engine().set_read_only(false);
   if (result.matches) {
     result.text = fmt::format("rule {} matches {}", rule.name, called);

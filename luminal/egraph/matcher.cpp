@@ -90,7 +90,8 @@ bool Matcher::start(std::span<const std::pair<uint32_t, Value>> given) {
   settled_ = narrowed_ = 0;
   num_done_ = 0;
   for (uint32_t a = 0; a < query_.atoms.size(); ++a) {
-    if (ranges_[a].first >= std::min(ranges_[a].end, table(a).end_row())) return reject(a);
+    const bool is_empty = ranges_[a].first >= std::min(ranges_[a].end, table(a).end_row());
+    if (is_empty && !follow_given_) return reject(a);
     const auto& terms = query_.atoms[a].terms;
     for (size_t c = 0; c + 1 < terms.size(); ++c) unbound_keys_[a] += !terms[c].is_constant;
   }
@@ -102,7 +103,7 @@ bool Matcher::start(std::span<const std::pair<uint32_t, Value>> given) {
     if (unbound_inputs_[p] == 0 && !evaluate(p)) return false;
   for (uint32_t a = 0; a < query_.atoms.size(); ++a)
     if (unbound_keys_[a] == 0 && !look_up(a)) return false;
-  for (uint32_t a = 0; a < query_.atoms.size(); ++a) {
+  for (uint32_t a = 0; a < query_.atoms.size() && !follow_given_; ++a) {
     const auto& terms = query_.atoms[a].terms;
     for (uint32_t c = 0; c < terms.size() && !atoms_[a].done; ++c)
       if (terms[c].is_constant && !narrow(a, c, terms[c].word)) return false;
@@ -272,11 +273,25 @@ uint64_t Matcher::rows_after(uint32_t atom) {
   return looks == 0 ? 0 : total * count / looks;
 }
 
+uint32_t Matcher::choose_joined() const {
+  uint32_t best = kNone;
+  for (uint32_t a = 0; a < atoms_.size(); ++a) {
+    const auto& terms = query_.atoms[a].terms;
+    const bool is_joined = std::any_of(terms.begin(), terms.end(), [&](const Term& term) {
+      return !term.is_constant && slots_[term.word] != kNoValue;
+    });
+    if (atoms_[a].done || !is_joined) continue;
+    if (best == kNone || num_candidates(a) < num_candidates(best)) best = a;
+  }
+  return best;
+}
+
 // The fewest candidates come first, unless they have nothing to do with what was chosen before:
 // every such choice multiplies the work that follows. Then they must lead to fewer rows than the
 // best atom that continues what was begun.
 uint32_t Matcher::choose() {
-  uint32_t best = kNone;
+  uint32_t best = follow_given_ ? choose_joined() : kNone;
+  if (best != kNone) return best;
   uint64_t best_cost = UINT64_MAX;
   for (uint32_t a = 0; a < atoms_.size(); ++a) {
     if (atoms_[a].done) continue;

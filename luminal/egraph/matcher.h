@@ -64,6 +64,9 @@ class Matcher {
            const OnMatch& on_match);
 
   void watch_failures(OnFailure on_failure) { on_failure_ = std::move(on_failure); }
+  /// Goes from the given slots to what they are joined with, and to the rest of the query only
+  /// where nothing is: slower, but what has matched at a failure is about the given values.
+  void follow_given() { follow_given_ = true; }
   /// The slots that are bound right now, in the order of binding: for who watches.
   std::vector<std::pair<uint32_t, Value>> bound() const {
     std::vector<std::pair<uint32_t, Value>> result;
@@ -138,6 +141,8 @@ class Matcher {
   const RowIndex* index(Table& table, uint32_t column);
   /// The atom to try next.
   uint32_t choose();
+  /// The joined atom with the fewest candidates, kNone if no atom holds a bound slot.
+  uint32_t choose_joined() const;
   /// Whether an atom holds a slot that depends on a choice made so far.
   bool connected(uint32_t atom) const;
   /// About how many rows the next step has to look at if this atom is next.
@@ -155,6 +160,7 @@ class Matcher {
   const Query& query_;
   Evaluator& evaluator_;
   bool may_build_;
+  bool follow_given_ = false;
   std::span<const RowRange> ranges_;
   const OnMatch* on_match_ = nullptr;
   OnFailure on_failure_;

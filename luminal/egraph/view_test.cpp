@@ -185,6 +185,26 @@ TEST(WhyNot, NamesTheConditionThatFails) {
   EXPECT_THROW(why_not(egraph, "", "no such rule", expression(egraph, "$u")), ProgramError);
 }
 
+TEST(WhyNot, BeginsWithTheTermAndCountsWhatHoldsForIt) {
+  // There is one Exp, which no product has as a factor. A search that began with it, as the
+  // condition with the fewest rows, would say that the term is no product.
+  EGraph egraph;
+  egraph.run_program(
+      "(datatype M (Num i64) (Exp M) (Mul M M)) (relation never (M))"
+      "(rule ((= y (Mul p q)) (!= p q) (= p (Exp a)) (= q (Exp b))) ((union y a)) :name \"exps\")"
+      "(rule ((= y (Mul p q)) (never q)) ((union y p)) :name \"nothing\")"
+      "(let $y (Mul (Num 1) (Num 2))) (union $y (Mul (Num 2) (Num 3)))"
+      "(union $y (Mul (Num 3) (Num 4))) (Exp (Num 5))");
+  const Mismatch exps = why_not(egraph, "", "exps", expression(egraph, "$y"));
+  EXPECT_EQ(exps.text, "rule exps does not match $y: after 2 of 4 conditions, (= p (Exp a)) fails");
+  std::vector<std::string> bound;
+  for (const Binding& binding : exps.bound) bound.push_back(binding.variable);
+  EXPECT_EQ(bound, (std::vector<std::string>{"y", "p", "q"}));
+  // A table without rows fails no sooner than its turn comes.
+  EXPECT_EQ(why_not(egraph, "", "nothing", expression(egraph, "$y")).text,
+            "rule nothing does not match $y: after 1 of 2 conditions, (never q) fails");
+}
+
 TEST(WhyNot, AsksForTheWholePatternOfARewrite) {
   EGraph egraph;
   egraph.run_program(

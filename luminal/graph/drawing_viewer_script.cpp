@@ -87,7 +87,10 @@ function fitReadable() {
   camera.zoom = Math.min(0.8, Math.max(0.55, (size().w - 96) / picture.w));
   let x = picture.w / 2;
   for (const box of picture.boxes.values()) if (box.kind && box.y < 60) { x = box.x + box.w / 2; break; }
-  camera.x = size().w / 2 - x * camera.zoom;
+  // The first boxes in the middle, but no room beside the graph while some of it is outside.
+  const room = size().w - picture.w * camera.zoom, margin = 24;
+  camera.x = room >= 0 ? room / 2 :
+    Math.min(margin, Math.max(room - margin, size().w / 2 - x * camera.zoom));
   camera.y = 56;
   redraw();
 }
@@ -483,6 +486,8 @@ function setTheme(theme) {
 }
 byId("theme").onclick = () =>
   setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+// Inside a page, that page has the button.
+if (window !== window.parent) byId("theme").style.display = "none";
 new ResizeObserver(redraw).observe(canvas);
 
 byId("title").textContent = graph.title;

@@ -49,7 +49,7 @@ void run_with_files(Program& program, FileRun run, std::string_view command, std
     const std::string& name = graph.outputs()[k].name;
     const auto file = run.outputs.find(name);
     if (file != run.outputs.end())
-      save_npy(file->second, results[k]);
+      save_npy(file->second, results[k], command);
     else
       out << name << " = " << results[k] << '\n';
   }

@@ -189,6 +189,16 @@ std::vector<std::byte> from_fortran_order(const std::vector<std::byte>& bytes, c
   return result;
 }
 
+/// A header that was damaged may name any extents.
+int64_t elements_of(const Header& header, std::string_view file) {
+  try {
+    return element_count(header.extents);
+  } catch (const UserError&) {
+    throw UserError("read", "{} is corrupt: it says to hold {}{}, which is too large for any file",
+                    file, header.dtype, to_string(header.extents));
+  }
+}
+
 Header parse_header(ByteReader& reader, std::string_view file) {
   if (reader.remaining() < kMagic.size() || reader.take_text(kMagic.size()) != kMagic)
     throw UserError("read", "{} is no .npy file: it does not begin with \\x93NUMPY", file);
@@ -229,7 +239,7 @@ void write_file(const std::filesystem::path& file, std::span<const std::byte> by
 Array parse_npy(std::span<const std::byte> bytes, std::string_view file) {
   ByteReader reader(bytes, file);
   const Header header = parse_header(reader, file);
-  const int64_t size = element_count(header.extents);
+  const int64_t size = elements_of(header, file);
   const int64_t expected = byte_size(header.dtype, size);
   if (static_cast<int64_t>(reader.remaining()) != expected)
     throw UserError("read", "{} is {}: {}{} takes {} bytes of data, the file has {}", file,

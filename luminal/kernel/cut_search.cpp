@@ -1,87 +1,13 @@
 #include "luminal/kernel/cut_search.h"
 
-#include <algorithm>
-#include <map>
-
 #include "luminal/kernel/climb.h"
-#include "luminal/kernel/contraction.h"
+#include "luminal/kernel/launch_groups.h"
 #include "luminal/kernel/store_through.h"
 #include "luminal/support/check.h"
 
 namespace luminal::kernel {
-namespace {
 
-using graph::Edge;
 using graph::Node;
-
-/// What may share a launch must be alike in kind, so that one schedule suits both.
-bool has_contraction(Arena& arena, const Kernel& kernel) {
-  for (const Root& root : kernel.roots)
-    for (BodyId id : arena.reachable(std::span(&root.value, 1)))
-      if (match_contraction(arena, id)) return true;
-  return false;
-}
-
-/// How many kernels and opaque nodes stand one after the other before each kernel.
-class Depths {
- public:
-  Depths(const Program& program, const CutPlan& plan) : program_(program) {
-    for (const PlannedKernel& kernel : plan.kernels) {  // in an order in which they can run
-      size_t deepest = 0;
-      for (NodeId read : kernel.reads) deepest = std::max(deepest, of(read) + 1);
-      for (NodeId id : kernel.nodes) depths_[id] = deepest;
-      levels_.push_back(deepest);
-    }
-  }
-  size_t level(size_t kernel) const { return levels_[kernel]; }
-
- private:
-  size_t of(NodeId id) {
-    if (const auto found = depths_.find(id); found != depths_.end()) return found->second;
-    size_t deepest = 0;
-    for (const Edge& edge : program_.node(id).operands)
-      deepest = std::max(deepest, of(edge.node) + 1);
-    for (NodeId awaited : program_.awaited(id)) deepest = std::max(deepest, of(awaited) + 1);
-    depths_[id] = deepest;
-    return deepest;
-  }
-
-  const Program& program_;
-  std::map<NodeId, size_t> depths_;
-  std::vector<size_t> levels_;
-};
-
-void group_launches(Arena& arena, const Program& program, CutPlan& plan) {
-  const Depths depths(program, plan);
-  std::vector<bool> contraction;
-  for (const PlannedKernel& kernel : plan.kernels)
-    contraction.push_back(has_contraction(arena, kernel.kernel));
-  const auto common = [&](size_t a, size_t b) {
-    for (NodeId read : plan.kernels[a].reads)
-      if (std::binary_search(plan.kernels[b].reads.begin(), plan.kernels[b].reads.end(), read))
-        return true;
-    return false;
-  };
-  const auto part = [&](size_t k) {
-    const NodeId id = plan.kernels[k].nodes[0];
-    return std::pair(program.part(id), program.repeats(id));
-  };
-  for (size_t k = 0; k < plan.kernels.size(); ++k) {
-    bool placed = false;
-    for (std::vector<size_t>& launch : plan.launches) {
-      const size_t first = launch.front();
-      // Equal depth means that there is no path between them.
-      if (depths.level(first) != depths.level(k) || contraction[first] != contraction[k]) continue;
-      if (part(first) != part(k) || !common(first, k)) continue;
-      launch.push_back(k);
-      placed = true;
-      break;
-    }
-    if (!placed) plan.launches.push_back({k});
-  }
-}
-
-}  // namespace
 
 std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& cut,
                                 const CutSearchOptions& options) {
@@ -101,7 +27,7 @@ std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut&
   }
   if (options.store_through) store_through(arena, program, plan, options);
   if (options.group_launches)
-    group_launches(arena, program, plan);
+    plan.launches = launches_by_rule(arena, program, plan);
   else
     for (size_t k = 0; k < plan.kernels.size(); ++k) plan.launches.push_back({k});
   for (const std::vector<size_t>& launch : plan.launches)

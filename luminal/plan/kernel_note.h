@@ -43,6 +43,7 @@ struct KernelNote {
   double estimated_us = 0.0;       ///< by the cost model
   double memory_bytes = 0.0;       ///< that have to be moved at least
   double flops = 0.0;              ///< a function counts as many additions as it takes
+  double defined_flops = 0.0;      ///< what the definition takes if that is not what runs, else 0
   std::string identity;            ///< what its measurements are kept under: a hash
   std::string shapes;              ///< and the values of its dims
   std::vector<RefusedTemplate> refused = {};  ///< templates that were asked first

@@ -55,12 +55,12 @@ Boundary read_boundary(RecordReader& in) {
 }  // namespace
 
 void write_note(const KernelNote& note, RecordWriter& out) {
-  const auto& [label, words, nodes, estimated_us, memory_bytes, flops, identity, shapes, refused,
-               others, boundaries, loops] = note;
+  const auto& [label, words, nodes, estimated_us, memory_bytes, flops, defined_flops, identity,
+               shapes, refused, others, boundaries, loops] = note;
   out.text(label);
   write_texts(words, out);
   out.number(nodes);
-  for (const double number : {estimated_us, memory_bytes, flops}) out.real(number);
+  for (const double number : {estimated_us, memory_bytes, flops, defined_flops}) out.real(number);
   out.text(identity);
   out.text(shapes);
   write_refused(refused, out);
@@ -79,7 +79,8 @@ KernelNote read_note(RecordReader& in) {
   note.label = in.text();
   note.words = read_texts(in);
   note.nodes = in.number();
-  for (double* number : {&note.estimated_us, &note.memory_bytes, &note.flops}) *number = in.real();
+  for (double* number : {&note.estimated_us, &note.memory_bytes, &note.flops, &note.defined_flops})
+    *number = in.real();
   note.identity = in.text();
   note.shapes = in.text();
   note.refused = read_refused(in);

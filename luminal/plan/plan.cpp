@@ -35,9 +35,9 @@ std::string to_string(const Plan& plan) {
   const auto launches = std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlanStep& s) {
     return std::holds_alternative<LaunchStep>(s.action);
   });
-  std::string text = fmt::format(
-      "{} steps{}, {} of them launches of {} kernels; {} slots of memory\n", plan.steps.size(),
-      made_for_text(plan), launches, plan.kernels.size(), plan.slots);
+  std::string text =
+      fmt::format("{} steps{}, {} of them launches of {} kernels; {} slots of memory\n",
+                  plan.steps.size(), made_for_text(plan), launches, plan.notes.size(), plan.slots);
   if (!plan.prepare.empty())
     text += fmt::format(" {} of weights and constants, run once:\n", plan.prepare.size());
   for (const PlanStep& step : plan.prepare) text += line_of(step);

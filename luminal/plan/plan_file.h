@@ -12,7 +12,7 @@
 namespace luminal::plan {
 
 /// The format that is written and read. It goes up when a plan comes to hold anything else.
-inline constexpr uint32_t kPlanFileFormat = 7;
+inline constexpr uint32_t kPlanFileFormat = 8;
 
 /// Writes a plan. UserError if it calls a function of the user or the path cannot be used,
 /// DeviceError if the disk is full or broken; then the file is as it was.

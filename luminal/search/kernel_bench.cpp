@@ -24,7 +24,8 @@ std::variant<Candidate, Rejected> built(const KernelTask& task,
   const kernel::Kernel kernel = kernel::rebuild(*task.arena, task.kernel, names, arena);
   codegen::CpuKernelOptions options = task.options;
   options.schedule = codegen::Schedule::parse(schedule);
-  const codegen::CpuKernel code = codegen::cpu_kernel(arena, kernel, task.target, options);
+  codegen::CpuKernel code = codegen::cpu_kernel(arena, kernel, task.target, options);
+  for (codegen::CpuLaunch& launch : code.launches) launch.source.label = task.label;
   return load_candidate(code, codegen::KernelCompiler(task.target, cache), task.options.dims);
 } catch (const Error& error) {
   return Rejected{Rejected::Why::kCompile, error.what()};
@@ -78,7 +79,7 @@ void KernelBench::build(const std::vector<std::string>& schedules) {
       0, static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end) {
         for (int64_t k = begin; k < end; ++k) {
           const auto& [schedule, known] = missing[static_cast<size_t>(k)];
-          support::TraceSpan span("trial", "build");
+          support::TraceSpan span("trial", "build " + task_.label);
           span.note("way", *schedule);
           known->outcome = builder_(*schedule);
           note_rejection(span, known->outcome);
@@ -87,7 +88,7 @@ void KernelBench::build(const std::vector<std::string>& schedules) {
 }
 
 void KernelBench::check(Known& known) {
-  support::TraceSpan span("trial", "check");
+  support::TraceSpan span("trial", "check " + task_.label);
   span.note("way", std::get<Candidate>(known.outcome).schedule);
   known.checked = true;
   if (auto why = check_->check(std::get<Candidate>(known.outcome))) {

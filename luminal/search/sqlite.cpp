@@ -1,10 +1,35 @@
 #include "luminal/search/sqlite.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
+
+#include <filesystem>
 
 #include "luminal/support/log.h"
 
 namespace luminal::search {
+namespace {
+
+/// A file that nobody changes while it is read, as SQLite is told so.
+std::string unchanging(const std::string& path) {
+  std::string name = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#')
+      name += fmt::format("%{:02x}", static_cast<unsigned>(c));
+    else
+      name += c;
+  }
+  return name + "?immutable=1";
+}
+
+/// Whether a writer that was killed, or is still at work, left something that is not in the file.
+bool has_journal(const std::string& path) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(path + "-wal", none);
+  return !none && size > 0;
+}
+
+}  // namespace
 
 SqliteError::SqliteError(const std::string& path, int code, const std::string& message)
     : DeviceError("sqlite", code, "{}: {}", path, message), path_(path), reason_(message) {}
@@ -12,6 +37,11 @@ SqliteError::SqliteError(const std::string& path, int code, const std::string& m
 bool SqliteError::damaged() const {
   const long primary = code() & 0xff;
   return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
+}
+
+bool SqliteError::folder_refuses() const {
+  const long primary = code() & 0xff;
+  return primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY;
 }
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -78,11 +108,26 @@ void SqliteConnection::Close::operator()(sqlite3* connection) const {
 }
 
 SqliteConnection::SqliteConnection(const std::string& path, bool read_only) : path_(path) {
+  if (!read_only) {
+    open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    return;
+  }
+  open(path, SQLITE_OPEN_READONLY);
+  try {
+    number("SELECT count(*) FROM sqlite_master");
+  } catch (const SqliteError& error) {
+    // Readers and writers agree by a file beside the database. Where none can be made there are no
+    // writers either.
+    if (!error.folder_refuses() || has_journal(path)) throw;
+    open(unchanging(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  }
+}
+
+void SqliteConnection::open(const std::string& name, int flags) {
   constexpr int kPatienceMs = 10'000;
   sqlite3* connection = nullptr;
-  const int access = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int code =
-      sqlite3_open_v2(path.c_str(), &connection, access | SQLITE_OPEN_FULLMUTEX, nullptr);
+      sqlite3_open_v2(name.c_str(), &connection, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   connection_.reset(connection);
   if (code != SQLITE_OK)
     throw SqliteError(path_, code,

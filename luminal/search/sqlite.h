@@ -21,6 +21,8 @@ class SqliteError : public DeviceError {
   SqliteError(const std::string& path, int code, const std::string& message);
   /// The file is not a database, or a broken one.
   bool damaged() const;
+  /// What reading needs beside the file (a journal, shared memory) may not be written there.
+  bool folder_refuses() const;
   /// The database, and what SQLite says of it.
   const std::string& path() const { return path_; }
   const std::string& reason() const { return reason_; }
@@ -63,6 +65,7 @@ class Statement {
 class SqliteConnection {
  public:
   /// Opens a file, which is made if it is not there; ":memory:" is a database of its own in memory.
+  /// To be read only, a file must be there; it and its folder may be read-only, too.
   explicit SqliteConnection(const std::string& path, bool read_only = false);
 
   const std::string& path() const { return path_; }
@@ -78,6 +81,8 @@ class SqliteConnection {
   struct Close {
     void operator()(sqlite3* connection) const;
   };
+  void open(const std::string& name, int flags);
+
   std::string path_;
   std::unique_ptr<sqlite3, Close> connection_;
 };

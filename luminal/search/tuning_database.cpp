@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "luminal/support/env.h"
+#include "luminal/support/file.h"
 #include "luminal/support/log.h"
 
 namespace luminal::search {
@@ -47,37 +48,52 @@ constexpr std::string_view kColumns =
     "measured_at";
 constexpr std::string_view kOfKey = "kernel = ?1 AND shapes = ?2 AND device = ?3 AND compiler = ?4";
 
-/// Makes the tables of a new file; refuses a file that somebody else made.
-void prepare_tables(const SqliteConnection& connection) {
-  connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-  Transaction transaction(connection);
+/// The version of a file, 0 if it is a new one; refuses a file that somebody else made.
+int64_t version_of(const SqliteConnection& connection) {
   const int64_t application = connection.number("PRAGMA application_id");
   const int64_t version = connection.number("PRAGMA user_version");
   const int64_t tables = connection.number("SELECT count(*) FROM sqlite_master");
-  if (tables == 0 && application == 0) {
-    connection.execute(std::string(kSchema));
-    connection.execute(std::string(kPlansSchema));
-    connection.execute(std::string(kWorksSchema));
-    connection.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
-                                   kApplication, kVersion));
-    transaction.commit();
-    return;
-  }
+  if (tables == 0 && application == 0) return 0;
   if (application != kApplication)
     throw UserError("tuning database", "{} belongs to another program; name another file",
                     connection.path());
-  if (version == 1 || version == 2) {
-    if (version == 1) connection.execute(std::string(kPlansSchema));
-    connection.execute(std::string(kWorksSchema));
-    connection.execute(fmt::format("PRAGMA user_version = {};", kVersion));
-    transaction.commit();
-    return;
-  }
-  if (version != kVersion)
+  if (version < 1 || version > kVersion)
     throw UserError("tuning database",
                     "{} has version {}, this program reads version {}; use the program that wrote "
                     "it, or name another file",
                     connection.path(), version, kVersion);
+  return version;
+}
+
+/// What makes the tables that a file of some version lacks.
+std::string missing_tables(int64_t version) {
+  std::string schema;
+  if (version < 1) schema += kSchema;
+  if (version < 2) schema += kPlansSchema;
+  if (version < 3) schema += kWorksSchema;
+  return schema;
+}
+
+/// Makes the tables of a new file, and those that an older one lacks.
+void prepare_tables(const SqliteConnection& connection) {
+  connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+  Transaction transaction(connection);
+  const int64_t version = version_of(connection);
+  if (version == kVersion) return;
+  connection.execute(missing_tables(version));
+  connection.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplication, kVersion));
+  transaction.commit();
+}
+
+/// Tables that a file lacks are empty ones in memory, so that it is read as all others are.
+void prepare_reading(const SqliteConnection& connection) {
+  connection.execute("PRAGMA temp_store = MEMORY");
+  std::string schema = missing_tables(version_of(connection));
+  constexpr std::string_view kCreate = "CREATE TABLE";
+  for (size_t at = schema.find(kCreate); at != std::string::npos; at = schema.find(kCreate, at + 1))
+    schema.replace(at, kCreate.size(), "CREATE TEMP TABLE");
+  connection.execute(schema);
 }
 
 void bind_key(Statement& statement, const TuningKey& key) {
@@ -180,6 +196,19 @@ class DamagedDatabase : public UserError {
                   what) {}
 };
 
+/// A file that is to be read is looked into already when it is opened.
+SqliteConnection open_file(const std::string& path, Access access) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    throw UserError("tuning database", "{} is a folder; name a file", path);
+  try {
+    return SqliteConnection(path, access == Access::kRead);
+  } catch (const SqliteError& error) {
+    if (error.damaged()) throw DamagedDatabase(path, error.reason());
+    throw;
+  }
+}
+
 void check_whole(const SqliteConnection& connection) {
   Statement check = connection.prepare("PRAGMA quick_check(1)");
   if (check.step() && check.text(0) != "ok")
@@ -205,9 +234,13 @@ std::string default_tuning_path() {
   return directory.empty() ? "" : directory + "/tuning.db";
 }
 
-TuningDatabase::TuningDatabase(const std::string& path) : connection_(path) {
+TuningDatabase::TuningDatabase(const std::string& path, Access access)
+    : connection_(open_file(path, access)) {
   try {
-    prepare_tables(connection_);
+    if (access == Access::kRead)
+      prepare_reading(connection_);
+    else
+      prepare_tables(connection_);
     check_whole(connection_);
   } catch (const SqliteError& error) {
     if (error.damaged()) throw DamagedDatabase(path, error.reason());
@@ -377,17 +410,23 @@ std::vector<TunedKernel> TuningDatabase::kernels() const {
 }
 
 void TuningDatabase::export_to(const std::string& path) const {
-  if (std::filesystem::exists(path))
-    throw UserError("tuning database", "{} is there already; remove it or name another file", path);
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown))
+    throw UserError("tuning export", "{} is there already; remove it or name another file", path);
+  support::check_writable(path, "tuning export");
   const std::lock_guard lock(mutex_);
-  // A copy without journal beside it: one file that can be shipped.
-  connection_.prepare("VACUUM INTO ?1").bind(1, path).run();
+  try {
+    // A copy without journal beside it: one file that can be shipped.
+    connection_.prepare("VACUUM INTO ?1").bind(1, path).run();
+  } catch (const SqliteError& error) {
+    std::filesystem::remove(path, unknown);
+    // SQLite does not say of which of the two files it speaks.
+    throw UserError("tuning export", "{} could not be copied to {}: {}", connection_.path(), path,
+                    error.reason());
+  }
 }
 
-MergeCounts TuningDatabase::merge_from(const std::string& path) {
-  if (!std::filesystem::exists(path))
-    throw UserError("tuning database", "there is no file {} to merge", path);
-  const TuningDatabase other(path);
+MergeCounts TuningDatabase::merge_from(const TuningDatabase& other) {
   Statement kernels = other.connection_.prepare("SELECT kernel, text, label FROM kernels");
   Statement rows = other.connection_.prepare(fmt::format("SELECT {} FROM records", kColumns));
   const std::lock_guard lock(mutex_);

@@ -79,12 +79,18 @@ struct PruneFilter {
 /// cache directory. Empty if there is neither.
 std::string default_tuning_path();
 
+/// What a database is opened for.
+enum class Access {
+  kRead,   ///< the file must be there and stays as it is, on a read-only disk too
+  kWrite,  ///< the file is made if it is not there
+};
+
 /// See above. All members may be called from any thread.
 class TuningDatabase {
  public:
-  /// Opens or makes a file. Throws UserError for files of another version, of another program or
-  /// damaged ones, DeviceError if the disk refuses.
-  explicit TuningDatabase(const std::string& path);
+  /// Opens a file. Throws UserError for files of another version, of another program or damaged
+  /// ones, DeviceError if the disk refuses.
+  explicit TuningDatabase(const std::string& path, Access access = Access::kWrite);
   /// A database that is gone with the object.
   static TuningDatabase in_memory() { return TuningDatabase(":memory:"); }
   /// Opens a file, whatever it takes: a damaged one is moved to `path + ".damaged"`; if the file
@@ -128,9 +134,9 @@ class TuningDatabase {
 
   /// Writes everything to another file, which must not be there yet.
   void export_to(const std::string& path) const;
-  /// Takes over what another file has. Of two measurements of one schedule the one of more samples
-  /// stays, then the newer.
-  MergeCounts merge_from(const std::string& path);
+  /// Takes over what another database has. Of two measurements of one schedule the one of more
+  /// samples stays, then the newer.
+  MergeCounts merge_from(const TuningDatabase& other);
   /// Removes records, kernels that have none left, and results of searches that fit the filter or,
   /// where it names a kernel, all of them. Gives the number of records.
   int64_t prune(const PruneFilter& filter);

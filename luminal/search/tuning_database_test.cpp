@@ -136,7 +136,7 @@ TEST_F(TuningDatabaseTest, ExportsMergeWithoutLosingTheBetterMeasurement) {
   theirs.record(timed(key(), "new", 9));
   theirs.export_to(path("shipped.db"));
   EXPECT_FALSE(fs::exists(path("shipped.db-wal")));
-  const MergeCounts counts = ours.merge_from(path("shipped.db"));
+  const MergeCounts counts = ours.merge_from(TuningDatabase(path("shipped.db"), Access::kRead));
   EXPECT_EQ(counts.added, 1);
   EXPECT_EQ(counts.replaced, 1);
   EXPECT_EQ(counts.kept, 2);
@@ -144,7 +144,7 @@ TEST_F(TuningDatabaseTest, ExportsMergeWithoutLosingTheBetterMeasurement) {
   EXPECT_EQ(std::get<Timing>(*ours.find(key(), "many")).samples, 30);
   EXPECT_TRUE(std::holds_alternative<Rejected>(*ours.find(key(), "bad")));
   EXPECT_EQ(ours.kernel_text({1, 7}), "text");
-  EXPECT_EQ(ours.merge_from(path("shipped.db")).kept, 4);
+  EXPECT_EQ(ours.merge_from(TuningDatabase(path("shipped.db"), Access::kRead)).kept, 4);
 }
 
 TEST_F(TuningDatabaseTest, PrunesWhatFitsAllOfAFilterAndNothingWithoutOne) {
@@ -179,11 +179,11 @@ TEST_F(TuningDatabaseTest, ResultsOfSearchesAreKeptReplacedMergedAndPruned) {
   other.remember(key(), "of another");
   other.remember(key(9), "new");
   SqliteConnection(path("other.db")).execute("UPDATE plans SET searched_at = 999");
-  database.merge_from(path("other.db"));
+  database.merge_from(other);
   EXPECT_EQ(database.recall(key()), "second");
   EXPECT_EQ(database.recall(key(9)), "new");
   SqliteConnection(path("other.db")).execute("UPDATE plans SET searched_at = 1001");
-  database.merge_from(path("other.db"));
+  database.merge_from(other);
   EXPECT_EQ(database.recall(key()), "of another");
 
   database.prune({.other_compiler_than = "v1"});
@@ -226,8 +226,80 @@ TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
   EXPECT_EQ(database.timed_works(key().device)[0].standard, "tile");
   // Another file gets it by a merge.
   TuningDatabase other(path("other.db"));
-  other.merge_from(path());
+  other.merge_from(database);
   EXPECT_EQ(other.timed_works(key().device).size(), 1U);
+}
+
+/// Whether something is so for a user who may write nothing that others own, as root may.
+bool holds_for_nobody(const std::function<bool()>& condition) {
+  constexpr id_t kNobody = 65534;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && (::setegid(kNobody) != 0 || ::seteuid(kNobody) != 0)) ::_exit(2);
+    try {
+      ::_exit(condition() ? 0 : 1);
+    } catch (const std::exception& error) {
+      std::fputs(error.what(), stderr);
+      ::_exit(1);
+    }
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+TEST_F(TuningDatabaseTest, AFileAndAFolderThatMayNotBeWrittenAreRead) {
+  const TuningRecord good = timed(key(), "tile 8x32", 12.5);
+  TuningDatabase(path()).record(good);
+  const auto reads = [&] {
+    return TuningDatabase(path(), Access::kRead).find(key(), "tile 8x32") == good.result;
+  };
+  const auto writes = [&] {
+    return message_of([&] { TuningDatabase(path()).record(good); }) == "nothing was thrown";
+  };
+  fs::permissions(path(), fs::perms(0444));
+  fs::permissions(directory_, fs::perms(0777));
+  EXPECT_TRUE(holds_for_nobody(reads)) << "a file in a folder of one's own";
+  EXPECT_FALSE(holds_for_nobody(writes));
+  fs::permissions(directory_, fs::perms(0555));
+  EXPECT_TRUE(holds_for_nobody(reads)) << "a disk that is read-only";
+  // Of an older version, and with a name that is no part of an address.
+  fs::permissions(directory_, fs::perms(0777));
+  fs::copy_file(path(), path("50%?#.db"));
+  SqliteConnection(path("50%?#.db")).execute("DROP TABLE works; PRAGMA user_version = 2");
+  fs::permissions(path("50%?#.db"), fs::perms(0444));
+  fs::permissions(directory_, fs::perms(0555));
+  EXPECT_TRUE(holds_for_nobody([&] {
+    const TuningDatabase database(path("50%?#.db"), Access::kRead);
+    return database.kernels().size() == 1 && database.timed_works(key().device).empty();
+  }));
+  fs::permissions(directory_, fs::perms(0777));
+}
+
+TEST_F(TuningDatabaseTest, ReadingLeavesTheFileAsItIs) {
+  TuningDatabase(path()).record(timed(key(), "a", 5));
+  SqliteConnection(path()).execute("DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
+  std::ofstream(path("empty.db")).flush();
+  const TuningDatabase database(path(), Access::kRead), empty(path("empty.db"), Access::kRead);
+  EXPECT_EQ(database.kernels().size(), 1U);
+  EXPECT_EQ(database.recall(key()), std::nullopt);
+  EXPECT_TRUE(empty.kernels().empty());
+  EXPECT_EQ(fs::file_size(path("empty.db")), 0U);
+  EXPECT_EQ(SqliteConnection(path(), true).number("PRAGMA user_version"), 1);
+  EXPECT_NE(message_of([&] {
+              SqliteConnection(path(), true).execute("DELETE FROM records");
+            }).find("readonly"),
+            std::string::npos);
+  // What another file lacks is nothing to take over.
+  TuningDatabase all(path("all.db"));
+  EXPECT_EQ(all.merge_from(database).added, 1);
+  EXPECT_EQ(all.merge_from(empty).added, 0);
+}
+
+TEST_F(TuningDatabaseTest, AnExportThatCannotBeWrittenNamesItsFile) {
+  TuningDatabase database(path());
+  EXPECT_EQ(message_of([&] { database.export_to("/proc/luminal.db"); }),
+            "tuning export: \"/proc/luminal.db\": No such file or directory");
 }
 
 TEST_F(TuningDatabaseTest, RefusesFilesItMustNotRead) {
@@ -246,8 +318,11 @@ TEST_F(TuningDatabaseTest, RefusesFilesItMustNotRead) {
   EXPECT_NE(message_of([&] { TuningDatabase database(path("later.db")); }).find("has version 99"),
             std::string::npos);
   TuningDatabase database(path());
-  EXPECT_NE(message_of([&] { database.merge_from(path("none.db")); }).find("there is no file"),
+  EXPECT_NE(message_of([&] {
+              TuningDatabase none(path("none.db"), Access::kRead);
+            }).find("unable to open"),
             std::string::npos);
+  EXPECT_FALSE(fs::exists(path("none.db")));
   EXPECT_NE(message_of([&] { database.export_to(path("text.db")); }).find("is there already"),
             std::string::npos);
 }

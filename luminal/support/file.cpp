@@ -39,7 +39,7 @@ bool is_about_the_path(int code) {
 [[noreturn]] void fail(std::string_view operation, const char* call, const std::string& path,
                        int code) {
   if (is_about_the_path(code)) throw UserError(operation, "\"{}\": {}", path, std::strerror(code));
-  throw DeviceError(call, code, "{} \"{}\": {}", operation, path, std::strerror(code));
+  throw DeviceError(call, code, "{}: \"{}\": {}", operation, path, std::strerror(code));
 }
 
 class FileDescriptor {
@@ -65,6 +65,10 @@ std::string read_all(const FileDescriptor& file, const std::string& path,
                      std::string_view operation) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) fail(operation, "fstat", path, errno);
+  // Memory that is not there ends the process or stops the machine.
+  if (status.st_size / ::sysconf(_SC_PAGESIZE) > ::sysconf(_SC_PHYS_PAGES))
+    throw UserError(operation, "\"{}\" has {} bytes, more than this machine has memory", path,
+                    status.st_size);
   // The size is a hint only: files under /proc say 0, and others may grow meanwhile.
   std::string contents(static_cast<std::size_t>(status.st_size) + 1, '\0');
   std::size_t length = 0;
@@ -94,7 +98,7 @@ int write_all(const FileDescriptor& file, std::string_view contents) {
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& target, std::string_view operation)
-      : operation_(operation), file_(create(target)) {}
+      : operation_(operation), target_(target), file_(create()) {}
   ~TemporaryFile() {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
@@ -103,22 +107,22 @@ class TemporaryFile {
 
   void write(std::span<const std::string_view> parts) {
     for (const std::string_view part : parts)
-      if (const int code = write_all(file_, part)) fail(operation_, "write", path_, code);
+      if (const int code = write_all(file_, part)) fail(operation_, "write", target_, code);
     // Before the rename: otherwise a power loss may leave the new name on an empty file.
-    if (::fsync(file_.get()) != 0 && errno != EINVAL) fail(operation_, "fsync", path_, errno);
-    if (const int code = file_.close()) fail(operation_, "close", path_, code);
+    if (::fsync(file_.get()) != 0 && errno != EINVAL) fail(operation_, "fsync", target_, errno);
+    if (const int code = file_.close()) fail(operation_, "close", target_, code);
   }
 
-  void rename_to(const std::string& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) fail(operation_, "rename", target, errno);
+  void rename_to_target() {
+    if (::rename(path_.c_str(), target_.c_str()) != 0) fail(operation_, "rename", target_, errno);
     path_.clear();
   }
 
  private:
-  int create(const std::string& target) {
+  int create() {
     static std::atomic<unsigned> counter{0};
     for (int attempt = 0;; ++attempt) {
-      std::string candidate = fmt::format("{}.{}-{}.tmp", target, ::getpid(), counter++);
+      std::string candidate = fmt::format("{}.{}-{}.tmp", target_, ::getpid(), counter++);
       const int descriptor =
           ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (descriptor >= 0) {
@@ -126,11 +130,12 @@ class TemporaryFile {
         return descriptor;
       }
       // The name may be left from a process that died and had our number.
-      if (errno != EEXIST || attempt == 1000) fail(operation_, "open", target, errno);
+      if (errno != EEXIST || attempt == 1000) fail(operation_, "open", target_, errno);
     }
   }
 
   std::string_view operation_;
+  std::string target_;
   std::string path_;
   FileDescriptor file_;
 };
@@ -192,7 +197,7 @@ void write_file_atomic(const std::string& path, std::span<const std::string_view
     return write_in_place(target, parts, operation);
   TemporaryFile temporary(target, operation);
   temporary.write(parts);
-  temporary.rename_to(target);
+  temporary.rename_to_target();
   sync_directory_of(target);
 }
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "luminal/support/env.h"
@@ -39,6 +41,14 @@ constexpr int kEnoughEntries = 512;
 constexpr double kFillAfterEviction = 0.9;
 // A temporary file this old belongs to nobody: writing takes seconds at most.
 constexpr std::int64_t kAbandonedAfterNs = std::int64_t{3600} * 1'000'000'000;
+
+// Caches that share a directory share what is wrong with it.
+bool is_first_to_say(std::string_view problem) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> said;
+  const std::scoped_lock lock(mutex);
+  return said.emplace(problem).second;
+}
 
 template <typename Integer>
 void append_number(std::string& out, Integer value) {
@@ -277,7 +287,7 @@ void FileCache::evict_if_too_large(Hash128 added, std::uint64_t bytes_added) {
 }
 
 void FileCache::warn_once(std::string_view problem) {
-  if (warned_.exchange(true)) {
+  if (warned_.exchange(true) || !is_first_to_say(problem)) {
     log_debug("cache: {}", problem);
     return;
   }

@@ -278,6 +278,15 @@ TEST_F(FileCacheTest, ADirectoryThatCannotBeMadeWarnsOnce) {
   EXPECT_TRUE(log_[0].ends_with("set LUMINAL_CACHE_DIR to a directory that can be written"));
 }
 
+TEST_F(FileCacheTest, CachesBelowOneDirectoryThatCannotBeMadeWarnOnceTogether) {
+  FileCache kernels({.directory = "/proc/luminal_caches/kernels"});
+  FileCache choices({.directory = "/proc/luminal_caches/choices"});
+  EXPECT_FALSE(kernels.put("key", "value"));
+  EXPECT_FALSE(choices.put("key", "value"));
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_TRUE(log_[0].starts_with("results are not cached: ")) << log_[0];
+}
+
 TEST_F(FileCacheTest, AReadOnlyDirectoryStillGivesWhatItHolds) {
   FileCache(options()).put("key", "value");
   for (const auto& entry : fs::recursive_directory_iterator(directory_))

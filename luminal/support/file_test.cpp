@@ -103,6 +103,14 @@ TEST_F(File, WritingIntoAMissingDirectoryNamesTheFile) {
             "write_file: \"" + path("none/f") + "\": No such file or directory");
 }
 
+TEST_F(File, AFileThatIsLargerThanMemoryIsNamed) {
+  write_file_atomic(path("f"), "");
+  std::filesystem::resize_file(path("f"), uint64_t{1} << 42);  // nothing but a hole
+  EXPECT_EQ(
+      message_of<UserError>([&] { read_file(path("f"), "run"); }),
+      "run: \"" + path("f") + "\" has 4398046511104 bytes, more than this machine has memory");
+}
+
 TEST_F(File, AFailedWriteLeavesTheOldContents) {
   write_file_atomic(path("f"), "old");
   const pid_t child = ::fork();
@@ -113,7 +121,9 @@ TEST_F(File, AFailedWriteLeavesTheOldContents) {
     ::setrlimit(RLIMIT_FSIZE, &limit);
     const std::string message =
         message_of<DeviceError>([&] { write_file_atomic(path("f"), std::string(5000, 'n')); });
-    ::_exit(message.starts_with("write failed with code 27: ") ? 0 : 1);
+    const std::string said =
+        "write failed with code 27: write_file: \"" + path("f") + "\": File too large";
+    ::_exit(message == said ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -94,6 +94,18 @@ double TraceRecording::total_us(std::string_view category, std::string_view name
   return total;
 }
 
+namespace {
+
+/// What helps if a file cannot be opened.
+std::string_view remedy(int error) {
+  if (error == ENOENT || error == ENOTDIR)
+    return "LUMINAL_TRACE names a file in a folder that exists";
+  if (error == EISDIR) return "LUMINAL_TRACE names a file";
+  return "LUMINAL_TRACE names a file that may be written";
+}
+
+}  // namespace
+
 struct TraceFile::Stream {
   std::FILE* file = nullptr;
   pid_t owner = ::getpid();
@@ -114,10 +126,12 @@ struct TraceFile::Stream {
 
 TraceFile::TraceFile(const std::string& path) : path_(path), stream_(std::make_unique<Stream>()) {
   stream_->file = std::fopen(path.c_str(), "we");
-  if (stream_->file == nullptr)
-    throw UserError("trace",
-                    "cannot write \"{}\": {}; LUMINAL_TRACE names a file in a folder that exists",
-                    path, std::strerror(errno));
+  if (stream_->file == nullptr) {
+    const int error = errno;
+    throw UserError("trace", "cannot write \"{}\": {}; {}", path,
+                    std::strerror(error),  // NOLINT(concurrency-mt-unsafe)
+                    remedy(error));
+  }
   // What is written goes to the system at once: the end of a buffer is not the end of an event.
   std::setvbuf(stream_->file, nullptr, _IONBF, 0);
   stream_->pending = "[";

@@ -150,15 +150,20 @@ TEST(TraceFile, AKilledProcessLeavesWholeEvents) {
   std::filesystem::remove(path);
 }
 
-TEST(TraceFile, AFileThatCannotBeWrittenIsNamed) {
-  try {
-    const TraceFile file("/no/such/folder/trace.json");
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(),
-                 "trace: cannot write \"/no/such/folder/trace.json\": No such file or directory; "
-                 "LUMINAL_TRACE names a file in a folder that exists");
-  }
+TEST(TraceFile, AFileThatCannotBeWrittenIsNamedWithTheRemedy) {
+  const auto message = [](const char* path) -> std::string {
+    try {
+      const TraceFile file(path);
+      return "none";
+    } catch (const UserError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(message("/no/such/folder/trace.json"),
+            "trace: cannot write \"/no/such/folder/trace.json\": No such file or directory; "
+            "LUMINAL_TRACE names a file in a folder that exists");
+  EXPECT_EQ(message("/tmp"),
+            "trace: cannot write \"/tmp\": Is a directory; LUMINAL_TRACE names a file");
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // is asked of the program itself, in a process of its own.
 #include <sys/stat.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,6 +10,7 @@
 #include "commands.h"
 #include "luminal/cli/command_line.h"
 #include "luminal/graph/text.h"
+#include "luminal/search/tuning_database.h"
 #include "luminal/support/file.h"
 #include "luminal/tensor/arithmetic.h"
 #include "luminal/tensor/executable.h"
@@ -39,14 +38,6 @@ class BadInput : public testing::Test {
     support::write_file_atomic(folder_.file("newer.plan"), plan);
   }
 
-  void expect_failure(const std::vector<std::string>& line, const std::string& part) {
-    const Said said = say(line);
-    EXPECT_EQ(said.code, cli::kFailed) << said.out;
-    EXPECT_TRUE(has(said.err, part));
-    for (const char* ours : {"read_file", "write_file", "parse_text"})
-      EXPECT_EQ(said.err.find(ours), std::string::npos) << "no word of the user's: " << said.err;
-  }
-
   Folder folder_;
 };
 
@@ -56,7 +47,11 @@ TEST_F(BadInput, AMissingFileIsNamed) {
   expect_failure({"inspect", none}, "none.graph");
   expect_failure({"viz", none}, "none.graph");
   expect_failure({"explain", none}, "none.graph");
-  expect_failure({"explain", "mlp", "--database", folder_.file("none.db")}, "none.db");
+  for (const char* command : {"explain", "viz"})
+    expect_failure({command, "mlp", "--database", folder_.file("none.db")},
+                   std::string(command) + ": there is no database " + folder_.file("none.db") +
+                       "; with --search one is made");
+  EXPECT_FALSE(fs::exists("mlp.html"));
   expect_failure({"tuning", "list", "--database", folder_.file("none.db")}, "none.db");
   expect_failure({"tuning", "merge", folder_.file("none.db"), "--database", folder_.file("t.db")},
                  "none.db");
@@ -72,7 +67,7 @@ TEST_F(BadInput, AMissingFileOfAnOptionIsNamed) {
 }
 
 TEST_F(BadInput, AFolderIsNoFile) {
-  for (const char* command : {"run", "inspect", "viz"})
+  for (const char* command : {"run", "inspect", "viz", "explain"})
     expect_failure({command, folder_.path()}, "Is a directory");
 }
 
@@ -82,7 +77,7 @@ TEST_F(BadInput, APlanThatIsCutShortOrDamagedIsRefused) {
   std::string damaged = plan;
   damaged[plan.size() - 3] = static_cast<char>(damaged[plan.size() - 3] ^ 1);
   support::write_file_atomic(folder_.file("damaged.plan"), damaged);
-  for (const char* command : {"run", "inspect", "viz"}) {
+  for (const char* command : {"run", "inspect", "viz", "explain"}) {
     EXPECT_EQ(say({command, folder_.file("short.plan")}).code, cli::kFailed);
     EXPECT_TRUE(has(say({command, folder_.file("short.plan")}).err, "short.plan"));
     EXPECT_TRUE(has(say({command, folder_.file("damaged.plan")}).err, "damaged.plan"));
@@ -186,6 +181,50 @@ TEST_F(BadInput, OutputThatGetsLostIsAFailure) {
   EXPECT_TRUE(has(closed.out, "the output could not be written"));
 }
 
+TEST_F(BadInput, AFullDiskIsSaidInWords) {
+  for (const char* line :
+       {"viz softmax --no-run -o /dev/full", "graph softmax -o /dev/full",
+        "explain softmax --no-times --html /dev/full", "inspect softmax --dump /dev/full",
+        "compile softmax -o /dev/full", "run softmax --out y=/dev/full"}) {
+    const Said said = say(words(line));
+    EXPECT_EQ(said.code, cli::kFailed) << line;
+    EXPECT_TRUE(has(said.err, ": \"/dev/full\": No space left on device"));
+    EXPECT_EQ(said.err.find("code 28"), std::string::npos) << said.err;
+  }
+}
+
+TEST_F(BadInput, ADamagedArrayIsNamedWithWhatItSays) {
+  const auto with_shape = [&](const std::string& shape) {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
+    header.append(118 - header.size() - 1, ' ');
+    const std::string file = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n";
+    support::write_file_atomic(folder_.file("x.npy"), file + std::string(12, '\0'));
+    return "x=" + folder_.file("x.npy");
+  };
+  EXPECT_EQ(say({"run", folder_.file("net.plan"), with_shape("3,")}).code, cli::kDone);
+  for (const char* shape : {"3000000000, 3000000000, 3000000000", "9223372036854775807,"})
+    expect_failure({"run", folder_.file("net.plan"), with_shape(shape)},
+                   folder_.file("x.npy") + " is corrupt: it says to hold f32[");
+  expect_failure({"run", folder_.file("net.plan"), with_shape("4,")},
+                 folder_.file("x.npy") + " is truncated");
+}
+
+TEST_F(BadInput, ADimWithoutAValueIsNamedWithTheOption) {
+  support::write_file_atomic(folder_.file("dims.graph"),
+                             "dim n: [1, 64]\n"
+                             "dim unused: [1, 64]\n"
+                             "%0: f32[2*n] = input \"x\"\n"
+                             "%1: f32[2*n] = add %0, %0\n"
+                             "output \"y\" = %1\n");
+  for (const char* device : {"cpu", "interpreter"}) {
+    const std::vector<std::string> line{"run", folder_.file("dims.graph"), "--device", device};
+    expect_failure(line,
+                   "run: input x of type f32[2*n] needs a value of dim n; add --dim n=NUMBER, or "
+                   "give data that has it");
+    EXPECT_EQ(say(line).err.find("set_dim"), std::string::npos);
+  }
+}
+
 TEST_F(BadInput, DataThatFitsIntoNoMemoryIsReckonedBefore) {
   support::write_file_atomic(folder_.file("wide.graph"),
                              "dim n: [1, inf]\n"
@@ -196,19 +235,21 @@ TEST_F(BadInput, DataThatFitsIntoNoMemoryIsReckonedBefore) {
       {"run", folder_.file("wide.graph"), "--dim", "n=100000000"},
       "run: random data for the inputs up to x of type f32[n, n] takes 120 PB of memory");
   expect_failure({"run", folder_.file("wide.graph"), "--dim", "n=9000000000000000000"}, "EB of");
+  expect_failure({"run", folder_.file("wide.graph"), "--dim", "n=100000000"},
+                 "(4 bytes for each of its elements and 8 for the number drawn)");
   expect_failure({"explain", folder_.file("wide.graph"), "--dim", "n=100000000"},
-                 "smaller values of --dim need less");
-}
-
-TEST_F(BadInput, ADamagedDatabaseIsNamedWithTheRemedy) {
-  support::write_file_atomic(folder_.file("tuning.db"), std::string(8192, 'x'));
-  for (const char* command : {"list", "show k", "prune --all"}) {
-    std::vector<std::string> line = words(std::string("tuning ") + command);
-    line.insert(line.end(), {"--database", folder_.file("tuning.db")});
-    expect_failure(line, folder_.file("tuning.db") + " is damaged or no database");
-    expect_failure(line, "move it away or name another file");
-    EXPECT_EQ(say(line).err.find("failed with code"), std::string::npos);
-  }
+                 "smaller values of --dim need less, --no-times runs nothing");
+  support::write_file_atomic(folder_.file("long.graph"),
+                             "%0: f32[1000000000000] = input \"x\"\n"
+                             "%1: f32[] = sum %0 axes=1\n"
+                             "output \"y\" = %1\n");
+  const std::string graph = folder_.file("long.graph");
+  const std::string takes = "random data for the inputs up to x of type f32[1000000000000] takes ";
+  expect_failure({"explain", graph}, "explain: " + takes + "12 TB of memory");
+  expect_failure({"explain", graph}, "; --no-times runs nothing");
+  expect_failure({"viz", graph, "-o", folder_.file("p.html")}, "viz: " + takes);
+  expect_failure({"viz", graph, "-o", folder_.file("p.html")}, "; --no-run runs nothing");
+  expect_failure({"run", graph}, "; a graph with smaller inputs needs less");
 }
 
 TEST_F(BadInput, AGraphMayComeThroughAPipe) {
@@ -248,6 +289,16 @@ TEST_F(BadInput, WithoutACacheDirectoryCommandsSayWhatNamesOne) {
   EXPECT_TRUE(has(explained.out, "--database FILE"));
 }
 
+TEST_F(BadInput, WhatIsClearedIsCountedAsJsonToo) {
+  const std::string own = "LUMINAL_CACHE_DIR=" + folder_.file("cache");
+  ASSERT_EQ(shell(own, "explain softmax --no-times").code, cli::kDone);
+  const auto size = nlohmann::json::parse(shell(own, "cache size --json").out);
+  EXPECT_GT(size["kernels"], 0);
+  EXPECT_EQ(nlohmann::json::parse(shell(own, "cache clear --json").out)["removed"],
+            size["kernels"]);
+  EXPECT_EQ(nlohmann::json::parse(shell(own, "cache clear --json").out)["removed"], 0);
+}
+
 TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   const std::string page = std::string(kReadOnly) + "/page.html";
   expect_failure({"viz", "softmax", "-o", page}, page);
@@ -256,7 +307,8 @@ TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   expect_failure({"run", folder_.file("net.plan"), "--out", "y=" + page}, page);
   expect_failure({"run", folder_.file("net.plan"), "--out", "y=" + folder_.path()},
                  "Is a directory");
-  expect_failure({"tuning", "merge", folder_.file("net.plan"), "--database",
+  search::TuningDatabase(folder_.file("other.db")).remember({}, "result");
+  expect_failure({"tuning", "merge", folder_.file("other.db"), "--database",
                   std::string(kReadOnly) + "/tuning.db"},
                  kReadOnly);
   // A cache that cannot be is an empty one.
@@ -275,8 +327,40 @@ TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   EXPECT_TRUE(has(explained.out, "softmax: 1 launch of 1 kernel"));
 }
 
+TEST_F(BadInput, AReadOnlyFileSystemIsSaidAsSuch) {
+  // Mounted where this shell and what it starts alone see it.
+  const std::string folder = folder_.file("mount");
+  fs::create_directory(folder);
+  const std::string mounted =
+      "unshare --mount sh -c 'mount -t tmpfs -o ro none " + folder + " && \"$@\"' sh ";
+  if (std::system((mounted + "true 2> /dev/null").c_str()) != 0)  // NOLINT
+    GTEST_SKIP() << "this user may not mount anything";
+  const std::string file = folder + "/file";
+  for (const std::string line :
+       {"viz softmax --no-run -o ", "graph softmax -o ", "compile softmax -o ",
+        "explain softmax --no-times --html ", "inspect softmax --dump ", "run softmax --out y="}) {
+    const Said said = shell("", line + file, "luminal", mounted);
+    EXPECT_EQ(said.code, cli::kFailed) << line;
+    EXPECT_TRUE(has(said.out, file + "\": Read-only file system")) << line;
+  }
+  EXPECT_EQ(shell("LUMINAL_TRACE=" + file, "run softmax", "luminal", mounted).out,
+            "trace: cannot write \"" + file +
+                "\": Read-only file system; LUMINAL_TRACE names a file that may be written\n");
+}
+
+TEST_F(BadInput, ATraceThatCannotBeWrittenIsSaidOnce) {
+  const Said said = shell("LUMINAL_TRACE=/nowhere/t.json", "run softmax");
+  EXPECT_EQ(said.code, cli::kFailed);
+  EXPECT_EQ(said.out,
+            "trace: cannot write \"/nowhere/t.json\": No such file or directory; LUMINAL_TRACE "
+            "names a file in a folder that exists\n");
+}
+
 TEST_F(BadInput, ASuiteThatIsNotBuiltIsNamedWithHowToBuildIt) {
   expect_failure({"bench", "nets", "--folder", folder_.path()}, "--target nets_bench");
+  expect_failure({"bench", "--folder", "/nodir"},
+                 "bench: --folder /nodir: No such file or directory; it is where the programs");
+  expect_failure({"bench", "nets", "--folder", folder_.file("net.plan")}, "Not a directory");
   const Said none = say({"bench", "--folder", folder_.path()});
   EXPECT_EQ(none.code, cli::kDone);
   EXPECT_TRUE(has(none.out, "0 suites in"));
@@ -312,36 +396,6 @@ TEST(Help, EveryCommandHasHelpWithExamples) {
     EXPECT_EQ(said.code, cli::kDone);
     EXPECT_TRUE(has(said.out, "Examples:")) << command;
     EXPECT_TRUE(has(said.out, std::string("luminal ") + command));
-  }
-}
-
-/// What bash offers after a line.
-std::string completions(const Folder& folder, const std::string& line) {
-  support::write_file_atomic(folder.file("ask"), say({"completion", "bash"}).out + "COMP_WORDS=(" +
-                                                     line +
-                                                     " '')\n"
-                                                     "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
-                                                     "_luminal\necho \"${COMPREPLY[@]}\"\n");
-  FILE* pipe = ::popen(("bash '" + folder.file("ask") + "' 2>&1").c_str(), "r");
-  std::array<char, 4096> buffer{};
-  const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe);
-  ::pclose(pipe);
-  return {buffer.data(), got};
-}
-
-TEST(Completion, BashCompletesCommandsAndCases) {
-  const Folder folder;
-  EXPECT_TRUE(has(completions(folder, "luminal"), "inspect"));
-  EXPECT_TRUE(has(completions(folder, "luminal tuning"), "prune"));
-  EXPECT_TRUE(has(completions(folder, "luminal viz"), "gpt-block"));
-}
-
-TEST(Completion, EveryShellKnowsEveryCommandAndOption) {
-  for (const char* shell_name : {"bash", "zsh", "fish"}) {
-    const Said said = say({"completion", shell_name});
-    EXPECT_EQ(said.code, cli::kDone);
-    for (const char* word : {"inspect", "viz", "prune", "completion", "missing", "llama-32"})
-      EXPECT_TRUE(has(said.out, word)) << shell_name;
   }
 }
 

@@ -22,9 +22,11 @@ Said say(const std::vector<std::string>& arguments) {
   return {code, out.str(), err.str()};
 }
 
-Said shell(const std::string& environment, const std::string& line, const char* name) {
+Said shell(const std::string& environment, const std::string& line, const char* name,
+           const std::string& around) {
   const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / name;
-  const std::string command = "(env " + environment + " '" + program + "' " + line + ") 2>&1";
+  const std::string command =
+      "(" + around + " env " + environment + " '" + program + "' " + line + ") 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   Said said;
   std::array<char, 4096> buffer{};
@@ -58,6 +60,21 @@ std::vector<std::string> words(const std::string& line) {
 testing::AssertionResult has(const std::string& text, const std::string& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
+}
+
+void expect_failure(const std::vector<std::string>& line, const std::string& part) {
+  const Said said = say(line);
+  EXPECT_EQ(said.code, cli::kFailed) << said.out;
+  EXPECT_TRUE(has(said.err, part));
+  for (const char* ours : {"read_file", "write_file", "parse_text"})
+    EXPECT_EQ(said.err.find(ours), std::string::npos) << "no word of the user's: " << said.err;
+}
+
+void expect_usage(const std::vector<std::string>& line, const std::string& part) {
+  const Said said = say(line);
+  EXPECT_EQ(said.code, cli::kBadUsage) << said.out << said.err;
+  EXPECT_TRUE(has(said.err, part));
+  EXPECT_EQ(said.out, "");
 }
 
 void expect_golden(const std::string& file, const std::string& actual) {

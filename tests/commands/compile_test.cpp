@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "luminal/cli/cases.h"
 #include "luminal/cli/command_line.h"
+#include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/graph/text.h"
 #include "luminal/plan/plan_file.h"
 #include "luminal/support/file.h"
@@ -55,7 +56,7 @@ TEST_F(Compile, APlanComputesWhatItsGraphDoes) {
     EXPECT_EQ(done({"run", plan, "--dim", dim}).out, done({"run", "attention", "--dim", dim}).out);
   const plan::Plan saved = plan::load_plan_file(plan);
   EXPECT_EQ(saved.estimated_for.at("tokens"), 40);
-  EXPECT_NE(saved.steps.at(0).text, "");
+  EXPECT_TRUE(has(saved.steps.at(0).text, "64 queries of tokens"));
   EXPECT_TRUE(has(done({"explain", plan, "--no-times"}).out, "not more"));
   EXPECT_EQ(done({"graph", plan}).out, done({"graph", "attention", "--passes"}).out);
 }
@@ -72,7 +73,22 @@ TEST_F(Compile, APlanForAnotherProcessorIsMadeWithoutIt) {
   const std::string plan = folder_.file("old.plan");
   done({"compile", "softmax", "-o", plan, "--target", "haswell", "--threads", "4"});
   EXPECT_TRUE(plan::is_plan_file(plan));
-  expect_error({"compile", "softmax", "-o", plan, "--target", "moon"}, cli::kFailed, "moon");
+  expect_error({"compile", "softmax", "-o", plan, "--target", "moon"}, cli::kBadUsage, "moon");
+}
+
+TEST_F(Compile, WhoRunsAPlanIsSaid) {
+  const std::string plan = folder_.file("some.plan");
+  for (const std::string_view name : codegen::cpu_target_names()) {
+    const std::string target(name);
+    const Said said = done({"compile", "softmax", "-o", plan, "--target", target});
+    if (codegen::runs_here(codegen::cpu_target(target))) {
+      EXPECT_TRUE(has(said.out, " KB; `luminal run " + plan + "` runs it\n"));
+      done({"run", plan});
+    } else {
+      EXPECT_TRUE(has(said.out, " KB; code for " + target + ", which this machine cannot run: "));
+      expect_error({"run", plan}, cli::kFailed, "lacks");
+    }
+  }
 }
 
 TEST_F(Compile, WhatCannotBeIsSaidBeforeAnythingIsCompiled) {

@@ -1,4 +1,5 @@
 // `luminal inspect` on fixed graphs: whole answers are kept as text and JSON beside this file.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -23,6 +24,19 @@ dim n: [1, 100]
 %5: f32[n, 4] = sum %4 axes=1 name="added"
 %6: f32[n, 4] = add %3, %5
 output "y" = %6
+)";
+
+/// Two products of one value with weights, which rules take as one with both side by side.
+constexpr const char* kSiblings = R"(
+%0: f32[16, 32] = input "x"
+%1: f32[32, 8] = input weight "w"
+%2: f32[16, 8, 32] = mul %0[i0, i2], %1[i2, i1]
+%3: f32[16, 8] = sum %2 axes=1
+%4: f32[32, 8] = input weight "v"
+%5: f32[16, 8, 32] = mul %0[i0, i2], %4[i2, i1]
+%6: f32[16, 8] = sum %5 axes=1
+output "y" = %3
+output "z" = %6
 )";
 
 class Inspect : public testing::Test {
@@ -136,6 +150,27 @@ TEST_F(Inspect, AClassIsFoundByNodeNumberAndName) {
   EXPECT_EQ(json::parse(inspect({"--class", id, "--json"}).out), by_node);
 }
 
+TEST_F(Inspect, AValueThatIsPartOfAnotherIsToldByIt) {
+  support::write_file_atomic(folder_.file("siblings.graph"), kSiblings);
+  const auto inspected = [&](const std::string& of) {
+    return json::parse(
+        say({"inspect", folder_.file("siblings.graph"), "--class", of, "--json"}).out);
+  };
+  const json z = inspected("z");
+  std::string joined;
+  for (const json& node : z["nodes"]) {
+    EXPECT_EQ(std::count(node["reads"].begin(), node["reads"].end(), z["class"]), 0) << node;
+    if (node["rule"] != "join-siblings") continue;
+    ASSERT_EQ(node["reads"].size(), 1U) << node;
+    joined = node["reads"][0].get<std::string>();
+    EXPECT_EQ(node["text"], "(Unary \"copy\" f32[16, 8] " + joined + "[i0, i1 + 8])");
+  }
+  ASSERT_NE(joined, "");
+  EXPECT_EQ(inspected(joined)["type"], "f32[16, 16]");
+  const std::string text = say({"inspect", folder_.file("siblings.graph"), "--class", "z"}).out;
+  EXPECT_TRUE(has(text, joined + "[i0, i1 + 8])  by join-siblings"));
+}
+
 TEST_F(Inspect, TimesAreSaidWhenAskedFor) {
   EXPECT_TRUE(has(inspect({"--rules", "--times"}).out, "us\n"));
   EXPECT_TRUE(
@@ -156,15 +191,19 @@ TEST_F(Inspect, TheEGraphIsWrittenAsText) {
 }
 
 TEST_F(Inspect, WhatIsWrongIsNamed) {
-  const auto error_of = [&](const std::vector<std::string>& arguments) {
+  const auto error_of = [&](const std::vector<std::string>& arguments, int code = cli::kFailed) {
     const Said said = inspect(arguments);
-    EXPECT_EQ(said.code, cli::kFailed) << said.out;
+    EXPECT_EQ(said.code, code) << said.out;
     return said.err;
   };
-  EXPECT_TRUE(has(error_of({"--class", "%99"}), "there is no class '%99'"));
-  EXPECT_TRUE(has(error_of({"--missing", "Fused", "--at", "y"}), "the rules know no fact 'Fused'"));
-  EXPECT_TRUE(has(error_of({"--missing", "Contract", "--within", "tan"}), "no class has a node"));
-  EXPECT_TRUE(has(error_of({"--rule", "mine", "--at", "y"}), "there is no rule 'mine'"));
+  const auto usage_of = [&](const std::vector<std::string>& arguments) {
+    return error_of(arguments, cli::kBadUsage);
+  };
+  EXPECT_TRUE(has(usage_of({"--class", "%99"}), "there is no class '%99'"));
+  EXPECT_TRUE(has(usage_of({"--missing", "Times", "--at", "zz"}), "there is no class 'zz'"));
+  EXPECT_TRUE(has(usage_of({"--missing", "Fused", "--at", "y"}), "the rules know no fact 'Fused'"));
+  EXPECT_TRUE(has(usage_of({"--missing", "Contract", "--within", "sin"}), "no class has a node"));
+  EXPECT_TRUE(has(usage_of({"--rule", "mine", "--at", "y"}), "there is no rule 'mine'"));
   EXPECT_TRUE(has(error_of({"--more-rules", folder_.file("none.egg")}), "none.egg"));
   support::write_file_atomic(folder_.file("bad.egg"), "(rule ((Nothing x)) ())");
   EXPECT_TRUE(has(error_of({"--more-rules", folder_.file("bad.egg")}), "bad.egg"));

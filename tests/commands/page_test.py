@@ -61,6 +61,12 @@ def as_recalled(data: dict) -> None:
         trial[1] = None
 
 
+def as_quicker_than_possible(data: dict) -> None:
+    for step in data["steps"]:
+        if step.get("measured_us"):
+            step["measured_us"] = step["floor_us"] / 1.36
+
+
 class Browser:
     """A browser with one window."""
 
@@ -159,6 +165,7 @@ class Page(unittest.TestCase):
         cls.pages["saved"] = cls.page(str(plan), "saved")
         for name, graph in (("gpt-block", "gpt-block"), ("llama-32", "llama-32"), ("nasty", str(nasty))):
             cls.pages["explain-" + name] = cls.explained(graph, "explain-" + name)
+        cls.pages["quick"] = cls.changed("explain-gpt-block", "quick", as_quicker_than_possible)
         cls.pages["search"] = cls.page("gpt-block", "search", "--search", "4", "--database", str(pathlib.Path(cls.folder.name) / "tuning.db"))
         cls.pages["all-outcomes"] = cls.changed("search", "all-outcomes", with_all_outcomes)
         cls.pages["recalled"] = cls.changed("search", "recalled", as_recalled)
@@ -223,6 +230,19 @@ class Page(unittest.TestCase):
         inside = "document.querySelector('#part-written iframe').contentDocument"
         self.browser.wait(f"{inside} && {inside}.getElementById('canvas') && {inside}.getElementById('canvas').width > 300")
         self.assertIn("100 nodes", self.browser.script(f"return {inside}.getElementById('summary').textContent"))
+        self.assertEqual("none", self.browser.script(f"return {inside}.getElementById('theme').style.display"))
+
+    def test_a_drawing_on_a_narrow_page_begins_at_its_edge(self) -> None:
+        self.browser.resize(390, 844)
+        self.browser.open(self.pages["gpt-block"], "written")
+        frame = "document.querySelector('#part-written iframe')"
+        self.browser.wait(f"{frame} && {frame}.contentDocument.getElementById('canvas') && {frame}.contentDocument.getElementById('canvas').width > 300")
+        left = self.browser.script(f"return {frame}.contentWindow.eval('camera.x')")
+        room = self.browser.script(f"return {frame}.contentWindow.eval('size().w - picture.w * camera.zoom')")
+        self.browser.resize(1400, 900)
+        self.assertLess(room, 0)
+        self.assertLessEqual(left, 24)
+        self.assertGreaterEqual(left, room - 24)
 
     def test_classes_are_found_opened_and_followed(self) -> None:
         self.browser.open(self.pages["llama-32"], "egraph")
@@ -339,6 +359,34 @@ class Page(unittest.TestCase):
         self.assertGreater(len(widths), 5)
         self.assertEqual(widths, sorted(widths, reverse=True))
         self.assertIn("of best", self.browser.script("return document.querySelector('#bars').textContent"))
+
+    def test_more_than_the_best_is_explained(self) -> None:
+        self.browser.open(self.pages["quick"])
+        self.assertIn("136 % of best", self.browser.script("return document.querySelector('#bars').textContent"))
+        self.assertIn("nearer cache", self.browser.script("return document.querySelector('#above-best').textContent"))
+
+    def test_steps_have_the_numbers_of_the_text(self) -> None:
+        said = subprocess.run([self.luminal, "explain", "gpt-block", "--no-times", "--all"], check=True, capture_output=True, text=True).stdout
+        every_run = said[said.index("in every run:") : said.index("Kernels")]
+        numbers = [int(number) for number in re.findall(r"^ +([0-9]+)\.  ", every_run, re.M)]
+        self.assertGreater(numbers[0], 1)
+        self.browser.open(self.pages["explain-gpt-block"])
+        cells = "return [...document.querySelectorAll('#steps-table td:first-child')].map(c => +c.textContent)"
+        self.assertEqual(self.browser.script(cells), numbers)
+        self.browser.click("#tab-memory")
+        memory = self.browser.script("return document.querySelector('#part-memory').textContent")
+        self.assertIn("at step " + re.search(r"\(step ([0-9]+)\)", said)[1], memory)
+        ends = self.browser.script("return [...document.querySelectorAll('#arena text')].map(t => t.textContent)")
+        self.assertEqual(ends[-2:], [f"step {numbers[0]}", f"step {numbers[-1]}"])
+        self.browser.open(self.pages["gpt-block"], "run")
+        cells = "return [...document.querySelectorAll('#part-run table td:first-child')].map(c => +c.textContent)"
+        self.assertEqual(sorted(self.browser.script(cells)), numbers)
+
+    def test_loops_have_the_dims_of_the_graph(self) -> None:
+        self.browser.open(self.pages["llama-32"], "kernels")
+        loops = "\n".join(self.browser.script("return data.loops"))
+        self.assertIn("past + 1", loops)
+        self.assertIsNone(re.search(r"\bS[0-9]", loops))
 
     def test_columns_sort_both_ways(self) -> None:
         self.browser.open(self.pages["explain-llama-32"])

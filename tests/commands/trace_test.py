@@ -16,6 +16,8 @@ import unittest
 
 # Times are written with three digits of a microsecond.
 ROUNDING = 0.002
+# Code of our own that measures what the machine can do.
+MEASURES = {"read", "peak of f32", "peak of bf16", "peak of i8"}
 
 
 class Trace(unittest.TestCase):
@@ -94,8 +96,11 @@ class Trace(unittest.TestCase):
         self.assertLess(self.file.stat().st_size, 200_000 * seconds)
         tuned = [span for span in spans if span["cat"] == "tune"]
         self.assertTrue(tuned)
-        within = self.inside(spans, tuned[0]["name"])
-        self.assertLessEqual({"build", "check", "measure"}, within)
+        kernel = tuned[0]["name"]
+        self.assertLessEqual({f"build {kernel}", f"check {kernel}", "measure", kernel}, self.inside(spans, kernel))
+        # Code is named by the ops that it computes, also where it is only tried.
+        code = {span["name"] for span in spans if span["cat"] == "kernel code"} - MEASURES
+        self.assertEqual({op for name in code for op in name.split(" + ")}, {"matmul", "add", "relu"})
         tried = [span for span in spans if span["name"].startswith("try ")]
         self.assertTrue(any("us" in outcome for span in tried for outcome in span["args"].values()), tried[:1])
         self.assertIn("search for a plan", {span["name"] for span in spans})

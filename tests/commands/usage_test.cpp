@@ -24,12 +24,6 @@ class Usage : public testing::Test {
   }
 
   std::string net() const { return folder_.file("net.graph"); }
-  static void expect_usage(const std::vector<std::string>& line, const std::string& part) {
-    const Said said = say(line);
-    EXPECT_EQ(said.code, cli::kBadUsage) << said.out << said.err;
-    EXPECT_TRUE(has(said.err, part));
-    EXPECT_EQ(said.out, "");
-  }
 
   Folder folder_;
 };
@@ -112,6 +106,74 @@ TEST_F(Usage, OptionsWithoutEffectAreRefused) {
   expect_usage({"tuning", "prune", "--all", "--device", "cpu"}, "--all and --device");
   expect_usage({"tuning", "prune"}, "tuning prune: say what goes");
   expect_usage({"bench", "nets", "--json"}, "--json says nothing with a suite");
+  expect_usage({"run", net(), "--dim", "n=3", "--json"},
+               "run: --json says nothing without --describe");
+}
+
+TEST_F(Usage, SecondsAreANumberThatSomebodyMayWaitFor) {
+  for (const char* command : {"explain", "viz", "compile"})
+    for (const char* value : {"nan", "inf", "-1", "1e400", "0x10", "some", "1000001"})
+      expect_usage({command, "mlp", "--search", value},
+                   std::string(command) +
+                       ": --search: it must be a number of seconds from 0 to 1000000, got '" +
+                       value + "'");
+}
+
+TEST_F(Usage, WholeNumbersAreWhatIsWritten) {
+  for (const char* value : {"-1", "+1", "1.5", "0x10", "nan", "99999999999999999999"})
+    expect_usage({"run", "mlp", "--seed", value},
+                 "run: --seed: it must be a whole number from 0 to 18446744073709551615, got '" +
+                     std::string(value) + "'");
+  // No eight, and nobody reads a message of a thousand digits.
+  EXPECT_EQ(say({"run", net(), "--dim", "n=2", "--seed", "010"}).out,
+            say({"run", net(), "--dim", "n=2", "--seed", "10"}).out);
+  const std::string digits(1000, '9');
+  for (const char* option : {"--seed", "--device"})
+    EXPECT_EQ(say({"run", "mlp", option, digits}).code, cli::kBadUsage);
+  EXPECT_LT(say({"run", "mlp", "--seed", digits}).err.size(), 200U);
+  for (const char* command : {"explain", "compile"})
+    expect_usage({command, "mlp", "--threads", "0"},
+                 "--threads: it must be a whole number from 1 to 1024, got '0'");
+  expect_usage({"tuning", "prune", "--older-than", "-1"},
+               "--older-than: it must be a whole number from 0 to 1000000, got '-1'");
+}
+
+TEST_F(Usage, ATargetIsAProcessorThatThereIs) {
+  const std::string known = " --target i486: there is no processor named i486; known are x86-64";
+  expect_usage({"explain", "mlp", "--target", "i486"}, "explain:" + known);
+  expect_usage({"compile", "mlp", "-o", "p.plan", "--target", "i486"}, "compile:" + known);
+}
+
+TEST_F(Usage, AnEmptyValueIsNamed) {
+  const std::vector<std::vector<std::string>> lines{{"run", "mlp", "--device", ""},
+                                                    {"explain", "mlp", "--database", ""},
+                                                    {"viz", "mlp", "--output", ""},
+                                                    {"inspect", "mlp", "--op", ""},
+                                                    {"tuning", "list", "--database", ""},
+                                                    {"tuning", "prune", "--kernel", ""},
+                                                    {"bench", "--folder", ""},
+                                                    {"run", "mlp", "--dim", ""},
+                                                    {"compile", "mlp", "-o", "p", "--target", ""}};
+  for (const std::vector<std::string>& line : lines) {
+    const std::string& option = line[line.size() - 2];
+    expect_usage(line, option + ": its value is empty; give one, or leave it out");
+  }
+  expect_usage({"run", ""}, "run: GRAPH: its value is empty");
+}
+
+TEST_F(Usage, AnOpThatNoGraphHasIsNamedWithTheNearest) {
+  expect_usage({"inspect", "softmax", "--op", "contrct"},
+               "inspect: --op contrct: the graph has no such op, nor do graphs or rules, did you "
+               "mean 'contract'?; `luminal inspect softmax` lists those there are");
+  expect_usage({"inspect", "mlp", "--missing", "Times", "--within", "ad"},
+               "inspect: --within ad: the graph has no such op");
+  expect_usage({"inspect", "mlp", "--op", "zzzzzz"}, "nor do graphs or rules; `luminal inspect");
+  // One that there is and that this graph does without is no mistake.
+  for (const char* op : {"contract", "sin"}) {
+    const Said said = say({"inspect", "softmax", "--op", op});
+    EXPECT_EQ(said.code, cli::kDone) << said.err;
+    EXPECT_EQ(said.out, "0 classes\n");
+  }
 }
 
 TEST_F(Usage, TheVersionIsSaid) {

@@ -106,7 +106,8 @@ TEST(ContractionKernel, ThreadsHaveRowsOfTheirOwnWhereNothingIsPacked) {
   for (const int row_block : {5, 10, 15})
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32}) {
       SCOPED_TRACE(fmt::format("{} {} rows of an item", dtype, row_block));
-      GemmSpec spec{.b_source = GemmB::kInPlace, .mr = 5, .row_block = row_block};
+      GemmSpec spec{
+          .b_source = GemmB::kInPlace, .mr = 5, .row_block = row_block, .rows_outer = true};
       const Way way{.more = {.always = true, .spec = spec}};
       Graph g;
       const Tensor b = g.input("b", {3, 21, 77}, dtype);

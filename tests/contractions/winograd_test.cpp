@@ -100,6 +100,27 @@ TEST(WinogradKernel, AFilterThatChangesIsTransformedWhereItIsUsedOften) {
   EXPECT_EQ(squares({4, 32, 64, 14, 14, 1, 1, 1, 1}, true), 1);
 }
 
+TEST(WinogradKernel, AFilterThatStaysIsTransformedOnceForAllRuns) {
+  if (!host_target().has_fma()) GTEST_SKIP() << "no fma";
+  Graph g;
+  const kernel::test::Sample sample = sample_of({convolution(g, {1, 32, 64, 14, 14, 1, 1, 1, 1})});
+  const kernel::GraphProgram program(sample.graph);
+  const auto order = *kernel::topological_order(program);
+  kernel::Arena arena;
+  const kernel::Cut cut = kernel::smallest_cut(program, order);
+  const auto derived = kernel::derive(arena, program, cut, program.output(0));
+  CpuKernelOptions options;
+  options.threads = 2;
+  options.constants = {*sample.graph.find_input("w")};
+  const CpuKernel code =
+      cpu_kernel(arena, std::get<kernel::Kernel>(derived), host_target(), options);
+  ASSERT_EQ(code.schedule.family(), kWinogradFamily);
+  ASSERT_EQ(code.launches.size(), 3U);
+  EXPECT_TRUE(code.launches[0].prepare);
+  EXPECT_TRUE(code.launches[1].prepare);
+  EXPECT_FALSE(code.launches[2].prepare);
+}
+
 TEST(WinogradKernel, OtherWindowsTypesAndGroupsGoAnotherWay) {
   const auto count = [](const Tensor& y) { return check_squares(sample_of({y}), {5e-2, 1e-2}); };
   Graph g;

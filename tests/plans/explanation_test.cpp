@@ -1,6 +1,7 @@
 // What explanations say of plans whose answer is known. Whole answers are in tests/commands.
 #include <gtest/gtest.h>
 
+#include "luminal/compiler/explanation_ways.h"
 #include "luminal/luminal.h"
 #include "luminal/support/error.h"
 
@@ -80,6 +81,32 @@ TEST(Explanation, ARefusedTemplateSaysWhy) {
   EXPECT_EQ(winograd->why, "its windows are not 3x3 at steps of one");
 }
 
+TEST(Explanation, AConvolutionWithFewerProductsCountsThose) {
+  Graph g;
+  const Tensor x = g.input("x", {1, 64, 56, 56}), w = g.weight("w", {64, 64, 3, 3});
+  const Executable program = compile(g, {conv2d(x, w)});
+  const Explanation all = program.explanation();
+  ASSERT_EQ(all.kernels.size(), 1U);
+  const ExplainedKernel& kernel = all.kernels[0];
+  ASSERT_EQ(kernel.implementation, "Winograd convolution");
+  EXPECT_EQ(kernel.defined_flops, 2.0 * 54 * 54 * 64 * 64 * 9);
+  // 16 products instead of 36 for each of 27 x 27 squares, and the transformations.
+  EXPECT_EQ(kernel.flops, 27.0 * 27 * (2 * 16 * 64 * 64 + 32 * 64 + 24 * 64));
+  EXPECT_EQ(all.steps.back().flops, kernel.flops);
+  const std::string text = to_string(all);
+  EXPECT_NE(text.find("by this algorithm; as it is defined it would take 215 M"), std::string::npos)
+      << text;
+}
+
+TEST(Explanation, ADirectSumHasNoSecondCount) {
+  Graph g;
+  const Tensor x = g.input("x", {64, 64}), w = g.weight("w", {64, 64});
+  const Explanation all = compile(g, {matmul(x, w)}).explanation();
+  EXPECT_EQ(all.kernels[0].flops, 2.0 * 64 * 64 * 64);
+  EXPECT_EQ(all.kernels[0].defined_flops, 0.0);
+  EXPECT_EQ(to_string(all).find("as it is defined"), std::string::npos);
+}
+
 TEST(Explanation, AnInputThatMayBeGivenAwayIsAnAlias) {
   Graph g;
   const Tensor x = g.input("x", {1024});
@@ -87,6 +114,46 @@ TEST(Explanation, AnInputThatMayBeGivenAwayIsAnAlias) {
   ASSERT_EQ(all.memory.aliases.size(), 1U);
   EXPECT_EQ(all.memory.aliases[0].of, "x");
   EXPECT_EQ(all.memory.aliases[0].why, "if given away");
+}
+
+/// A plan of one step that took so long, where bytes and flops take 10 us at least.
+Explanation measured(double microseconds) {
+  Explanation all;
+  compiler::ExplainedStep& step = all.steps.emplace_back();
+  step.label = "exp";
+  step.kind = "launch";
+  step.bound = "memory";
+  step.floor_us = all.floor_us = 10;
+  step.measured_us = all.run_us = all.measured_us = microseconds;
+  return all;
+}
+
+TEST(Explanation, ALittleMoreThanTheBestIsExplainedToo) {
+  const std::string more = "That is more than all";
+  EXPECT_NE(to_string(measured(10 / 1.03)).find(more), std::string::npos);
+  EXPECT_EQ(to_string(measured(10 / 1.004)).find(more), std::string::npos) << "100 % is shown";
+}
+
+TEST(Explanation, APlanOfSlowKernelsIsNotBlamedOnOtherWork) {
+  compiler::SearchReport report;
+  report.unreliable = true;
+  report.trials = {{"0", true, 76, 80, ""}, {"1", false, 479, 0, ""}, {"2", false, 0, 0, ""}};
+  const std::vector<compiler::ExplainedWay> plans = compiler::compared_plans(report);
+  ASSERT_EQ(plans.size(), 3U);
+  EXPECT_EQ(plans[1].why, "not timed as a whole: its kernels take 6.3 times as long");
+  EXPECT_EQ(plans[2].why, "other work disturbed the times, so that the plan of the model is kept");
+}
+
+TEST(Explanation, MoreThanTheBestIsExplained) {
+  const std::string slow = to_string(measured(20)), quick = to_string(measured(7.35));
+  EXPECT_NE(slow.find("50 % of best"), std::string::npos) << slow;
+  EXPECT_NE(slow.find("the rest is explained below"), std::string::npos) << slow;
+  EXPECT_NE(slow.find("  of best: the least time that bytes and flops take"), std::string::npos);
+  EXPECT_EQ(slow.find("more than"), std::string::npos) << slow;
+  EXPECT_NE(quick.find("136 % of best"), std::string::npos) << quick;
+  EXPECT_NE(quick.find("more than 100 %: data was still"), std::string::npos) << quick;
+  EXPECT_NE(quick.find("That is more than all"), std::string::npos) << quick;
+  EXPECT_EQ(quick.find("the rest is explained"), std::string::npos) << quick;
 }
 
 TEST(Explanation, DimsThatNoRunCouldHaveAreNotRefused) {

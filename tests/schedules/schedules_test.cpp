@@ -144,6 +144,25 @@ TEST(Schedules, ProductsOfDynamicSizesInEveryWay) {
   EXPECT_TRUE(check_ways(each, 4).contains("gemm"));
 }
 
+TEST(Schedules, ProductsOfALongKInEveryWay) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kI8}) {
+    SCOPED_TRACE(fmt::format("{}", dtype));
+    Graph g;
+    const DType sum = dtype == DType::kI8 ? DType::kI32 : dtype;
+    const Tensor product =
+        matmul(g.input("a", {9, 1501}, dtype), g.input("b", {1501, 40}, dtype), sum);
+    Case each(sample_of({product + g.input("c", {40}, sum)}),
+              {dtype == DType::kI8 ? 0 : 1e-3, 1e-4}, dtype == DType::kI8);
+    const std::vector<ScheduleSpace> spaces = each.spaces(host_target());
+    const ScheduleAxis* split = spaces.front().axis("split");
+    ASSERT_NE(split, nullptr) << spaces.front().start.to_string();
+    EXPECT_GE(split->values.size(), 4U);
+    for (const int64_t parts : split->values)
+      each.check(spaces.front().start.with("split", parts), host_target());
+    EXPECT_TRUE(check_ways(each, 14).contains("gemm"));
+  }
+}
+
 TEST(Schedules, FewRowsInEveryWay) {
   for (const bool along_k : {false, true})
     for (const int64_t rows : {1, 3}) {
@@ -283,6 +302,11 @@ TEST(Schedules, OnesThatDoNotFitAreRefusedWithAReason) {
   expect(own.with("nr", 33), "nr is no multiple of");
   expect(own.with("kc", 16).with("row_tiles", 0), "need row_tiles");
   expect(own.with("mode", 1), "not formed by dot-bf16");
+  expect(own.with("split", 0), "split is 0, and may be 1 to");
+  each.options.reassociate = false;
+  expect(own.with("split", 2), "sums may not be taken in another order");
+  each.options.reassociate = true;
+  EXPECT_EQ(refusal(each, own.with("split", 2)), "");
   expect(own.with("speed", 1), "a gemm has no choice 'speed'");
   expect(Schedule("gemm"), "'mode' is not chosen");
   expect(Schedule("attention", own.choices()), "the kernel has not the form of a attention");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "luminal/kernel/canonical.h"
 #include "luminal/kernel/derive.h"
 #include "luminal/luminal.h"
@@ -94,7 +96,7 @@ TEST(KernelBench, PlantedKernelsAreRejectedWithTheRightReasonAndNeverTriedAgain)
     return load_candidate(codegen::cpu_kernel(arena, kernel, task.target, task.options),
                           codegen::KernelCompiler(), {});
   };
-  int built = 0;
+  std::atomic<int> built{0};  // candidates are built on all threads
   const auto builder = [&](const std::string& schedule) {
     std::variant<Candidate, Rejected> result = honest(schedule);
     if (schedule != standard) std::get<Candidate>(result).launches.back().entry = planted(schedule);
@@ -119,7 +121,7 @@ TEST(KernelBench, PlantedKernelsAreRejectedWithTheRightReasonAndNeverTriedAgain)
   built = 0;
   KernelBench next(task, builder, runtime::default_thread_team(), kQuick);
   EXPECT_EQ(tune(database, key, space, next, {}).choice, result.choice);
-  EXPECT_EQ(built, 0);
+  EXPECT_EQ(built.load(), 0);
 }
 
 TEST(KernelBench, AScheduleThatCannotBeBuiltIsRejected) {

@@ -80,7 +80,7 @@ TEST(SearchReload, TrialsAreToldAsNewOnceAndAsKnownLater) {
   };
   std::vector<SearchTrial> told;
   times.options.on_trial = [&](const SearchTrial& trial) { told.push_back(trial); };
-  search_plan(graph, kPlain, times.options);
+  const SearchReport report = search_plan(graph, kPlain, times.options).report;
   size_t plans = 0;
   size_t rejected = 0;
   std::set<std::tuple<std::string, std::string>> ways;
@@ -94,14 +94,28 @@ TEST(SearchReload, TrialsAreToldAsNewOnceAndAsKnownLater) {
   }
   EXPECT_GT(plans, 0U);
   EXPECT_GT(rejected, 0U);
+  EXPECT_EQ(report.measured, ways.size() - plans) << "plans are no trials of kernels";
+  EXPECT_EQ(report.known, 0U) << "the database was empty before";
   EXPECT_GT(defaults.size(), 2U);
   for (const auto& [identity, count] : defaults) EXPECT_EQ(count, 1) << identity;
 
-  searched_out(graph, times);
+  const SearchReport last = searched_out(graph, times).report;
+  EXPECT_GE(last.known, report.measured);
   told.clear();
-  ASSERT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+  const SearchReport again = search_plan(graph, kPlain, times.options).report;
+  ASSERT_TRUE(again.recalled);
+  EXPECT_EQ(again.known, last.known + last.measured);
   ASSERT_FALSE(told.empty());
   for (const SearchTrial& trial : told) EXPECT_TRUE(trial.known) << trial.label;
+}
+
+TEST(SearchReload, AModelIsNotJudgedByKernelsThatNobodyMeasured) {
+  SearchReport report;
+  for (const size_t kernels : {0, 1, 2}) {
+    report.model.kernels = kernels;
+    EXPECT_EQ(to_string(report).find("the cost model ranks") != std::string::npos, kernels > 1)
+        << to_string(report);
+  }
 }
 
 TEST(SearchReload, ThePlanIsThatOfTheSearch) {

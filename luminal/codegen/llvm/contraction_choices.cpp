@@ -14,6 +14,7 @@ constexpr int kMostRows = 64;
 constexpr int kMostColumns = 512;
 constexpr int kMostUnroll = 16;
 constexpr int kMostAhead = 4;
+constexpr int kMostParts = 1024;
 constexpr int kMostStreams = 32;
 
 bool is_amx(GemmMode mode) { return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8; }
@@ -21,19 +22,25 @@ bool is_amx(GemmMode mode) { return mode == GemmMode::kAmxBf16 || mode == GemmMo
 /// What the choices of a tile are.
 struct GemmChoices {
   GemmMode mode;
+  GemmA a;
   GemmB b;
-  int mr, nr, unroll, row_tiles, kc, ahead;
+  int mr, nr, unroll, row_tiles;
+  bool rows_outer;
+  int kc, split, ahead;
 };
 
 GemmChoices read_gemm(ScheduleReader& reader) {
   constexpr int kMost = 1 << 20;
   return {static_cast<GemmMode>(reader.small("mode", 0, 4)),
+          static_cast<GemmA>(reader.small("a", 0, 2)),
           static_cast<GemmB>(reader.small("b", 0, 2)),
           reader.small("mr", 1, kMostRows),
           reader.small("nr", 1, kMostColumns),
           reader.small("unroll", 1, kMostUnroll),
           reader.small("row_tiles", 0, kMost),
+          reader.flag("outer"),
           reader.small("kc", 0, kMost),
+          reader.small("split", 1, kMostParts),
           reader.small("ahead", 0, kMostAhead)};
 }
 
@@ -52,6 +59,23 @@ Reason tile_refusal(const GemmChoices& each, const GemmProblem& problem, const G
     return fmt::format("the sums do not fit the {} registers", target.vector_registers());
   if (problem.m_known && each.mr > std::max<int64_t>(1, problem.m))
     return fmt::format("there are only {} rows", problem.m);
+  return std::nullopt;
+}
+
+Reason rows_refusal(const GemmChoices& each, const GemmProblem& problem) {
+  if (each.a != GemmA::kPacked) return std::nullopt;
+  if (each.mode != GemmMode::kFma) return "dots take neighbours along k";
+  if (!problem.a_panels || problem.m % each.mr != 0)
+    return fmt::format("rows do not fill panels of {}", each.mr);
+  return std::nullopt;
+}
+
+Reason split_refusal(const GemmChoices& each, const GemmProblem& problem) {
+  if (each.split == 1) return std::nullopt;
+  if (problem.ordered && graph::is_float(problem.accumulator))
+    return "sums may not be taken in another order";
+  if (each.b == GemmB::kPackedHere && !problem.b_one_k)
+    return "windows are packed for all of k, or ahead";
   return std::nullopt;
 }
 
@@ -74,9 +98,10 @@ Reason gemm_refusal(const GemmChoices& each, const ContractionSchedule& chosen,
   const bool packed_ahead = each.b == GemmB::kPrepacked;
   if (each.ahead > 0 && !packed_ahead && !problem.b_plain)
     return "only a plain matrix or one that is packed ahead can be asked for early";
-  if (each.ahead > 0 && !packed_ahead && problem.b_columns && each.kc > 0)
-    return "a matrix that runs along k cannot be asked for early in passes";
-  return std::nullopt;
+  if (each.ahead > 0 && !packed_ahead && problem.b_columns && (each.kc > 0 || each.split > 1))
+    return "a matrix that runs along k cannot be asked for early in passes or parts";
+  if (Reason why = rows_refusal(each, problem)) return why;
+  return split_refusal(each, problem);
 }
 
 void apply_gemm(const Schedule& schedule, const CpuTarget& target, ContractionSchedule& chosen) {
@@ -92,9 +117,12 @@ void apply_gemm(const Schedule& schedule, const CpuTarget& target, ContractionSc
   const int lanes = GemmLayout(spec, target).lanes();
   spec = with_tile(spec, chosen.problem, target, each.mr, std::max(1, each.nr / lanes));
   spec.k_unroll = each.unroll;
+  spec.a_source = each.a;
   spec.b_source = each.b;
+  spec.rows_outer = each.rows_outer;
   spec.row_block = each.row_tiles * each.mr;
   spec.kc = each.kc;
+  spec.split = each.split;
   spec.ahead = each.ahead;
   if (is_amx(each.mode)) spec = with_matrix_registers(spec);
   spec.panel = gemm_panel(spec, chosen.problem);
@@ -174,8 +202,12 @@ ScheduleSpace gemm_space(const ContractionSchedule& chosen, const CpuTarget& tar
   builder.add("b",
               {static_cast<int64_t>(GemmB::kPrepacked), static_cast<int64_t>(GemmB::kPackedHere),
                static_cast<int64_t>(GemmB::kInPlace)});
+  builder.add("a", {static_cast<int64_t>(GemmA::kInPlace), static_cast<int64_t>(GemmA::kRows),
+                    static_cast<int64_t>(GemmA::kPacked)});
   builder.add_up_to("row_tiles", {0, 1, 2, 4, 8, 16, 32, 64}, problem.m);
+  builder.add("outer", {0, 1});
   builder.add_up_to("kc", {0, 128, 256, 512, 1024, 2048}, problem.k - 1);
+  builder.add_up_to("split", {1, 2, 4, 8, 16, 32}, std::max<int64_t>(1, problem.k / kLeastPart));
   builder.add("unroll", {1, 2, 4});
   if (problem.b_plain || problem.b_constant) builder.add("ahead", {0, 1, 2});
   builder.add("chunk", {0, 1, 2, 4, 16});
@@ -243,12 +275,15 @@ Schedule schedule_of(const ContractionSchedule& chosen) {
                                                      {"chunk", chosen.chunk},
                                                      {"threads", chosen.threads}});
   return Schedule(std::string(kGemmFamily), {{"mode", static_cast<int64_t>(spec.mode)},
+                                             {"a", static_cast<int64_t>(spec.a_source)},
                                              {"b", static_cast<int64_t>(spec.b_source)},
                                              {"mr", spec.mr},
                                              {"nr", spec.nr},
                                              {"unroll", spec.k_unroll},
                                              {"row_tiles", spec.row_block / spec.mr},
+                                             {"outer", spec.rows_outer ? 1 : 0},
                                              {"kc", spec.kc},
+                                             {"split", spec.split},
                                              {"ahead", spec.ahead},
                                              {"chunk", chosen.chunk},
                                              {"threads", chosen.threads}});

@@ -7,6 +7,7 @@
 #include "luminal/codegen/llvm/contraction_choices.h"
 #include "luminal/codegen/llvm/contraction_schedule.h"
 #include "luminal/codegen/llvm/gemm_emitter.h"
+#include "luminal/codegen/llvm/gemm_panels.h"
 #include "luminal/codegen/llvm/gemv_emitter.h"
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
@@ -22,6 +23,10 @@ using kernel::BodyId;
 using kernel::BodyKind;
 using kernel::NodeId;
 using symbolic::Expr;
+
+/// Axes of panels of rows while they are written; no kernel has so many of its own.
+constexpr int64_t kTileAxis = kernel::kFirstBoundAxis - 256;
+constexpr int64_t kRowAxis = kTileAxis + 1;
 
 class ContractionBuilder {
  public:
@@ -61,13 +66,42 @@ class ContractionBuilder {
     if (a.place->k_stride.is_constant(1)) return true;
     if (spec.blocks.size > 0) return false;
     if (gemv_) return !gemv_->along_k;
-    // Elements far apart are worth a copy if they are read often.
-    return spec.mode == GemmMode::kFma &&
-           typical_extent(plan_.n.extent, options_) < 64;  // dots need neighbours
+    return spec.mode == GemmMode::kFma && spec.a_source == GemmA::kInPlace;  // dots need neighbours
+  }
+
+  /// Stores an operand in panels of as many rows as a tile has, k running down.
+  void pack_rows(ProductOperand& a, const AxisGroup& k) {
+    const int64_t mr = specs_[0].mr;
+    const Expr tile = Expr::axis(kTileAxis, floor_div(plan_.m.extent, mr));
+    const Expr row = Expr::axis(kRowAxis, mr);
+    std::vector<Expr> at;
+    graph::Shape shape;
+    for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
+      for (const Expr& axis : *batch)
+        if (kernel::contains(arena_[a.value].free, axis)) {
+          at.push_back(axis);
+          shape.push_back(axis.axis_extent());
+        }
+    std::vector<Expr> begin = at;
+    begin.insert(begin.end(), 3, 0);
+    at.insert(at.end(), {tile, k.flat, row});
+    shape.insert(shape.end(), {floor_div(plan_.m.extent, mr), k.extent, mr});
+    const DType dtype = specs_[0].a;
+    const symbolic::Binding rows{plan_.m.flat, tile * mr + row};
+    BodyId value = arena_.substitute(a.value, std::span(&rows, 1));
+    if (a.dtype != dtype) value = arena_.op(Op::kCast, dtype, {value});
+    const NodeId tensor = private_tensor(arena_, {dtype, shape});
+    std::vector<Expr> axes = at;
+    std::erase_if(axes, [](const Expr& axis) { return !axis.is_axis(); });
+    launches_.add_stored(axes, value, tensor, at);
+    a.value = arena_.load(tensor, at);
+    a.dtype = dtype;
+    a.place = {tensor, position_of(begin, shape), k.extent, mr};
   }
 
   void make_readable(ProductOperand& a) {
-    if (can_broadcast(a)) return;
+    const bool packed = !gemv_ && specs_[0].a_source == GemmA::kPacked;
+    if (!packed && can_broadcast(a)) return;
     const auto known = copies_.find(a.value);
     if (known != copies_.end()) {
       a = known->second;
@@ -77,6 +111,11 @@ class ContractionBuilder {
     const Product* product = nullptr;
     for (const Product& each : plan_.products)
       if (&each.a == &a) product = &each;
+    if (packed) {
+      pack_rows(a, product->k);
+      copies_.emplace(original, a);
+      return;
+    }
     std::vector<Expr> axes;
     graph::Shape shape;
     std::vector<Expr> read;
@@ -155,11 +194,70 @@ class ContractionBuilder {
     std::vector<LaunchBuffer> buffers;
     for (const NodeId tensor : code->tensors) buffers.push_back(launches_.place(tensor));
     if (gemv_) return add_gemv(code, key, std::move(buffers), scalars);
+    const Common common{code, key, std::move(buffers), scalars};
     std::vector<LaunchBuffer> panels;
     if (specs_[0].b_source == GemmB::kPrepacked)
-      for (size_t i = 0; i < plan_.products.size(); ++i)
-        panels.push_back(add_pack(i, code, key, buffers, scalars));
-    add_gemm(code, key, std::move(buffers), panels, scalars);
+      for (size_t i = 0; i < plan_.products.size(); ++i) panels.push_back(add_pack(i, *code));
+    if (specs_[0].split == 1) {
+      add_gemm(common, common.code->tensors, panels, {});
+      return;
+    }
+    std::vector<LaunchBuffer> parts;
+    for (size_t i = 0; i < plan_.products.size(); ++i)
+      parts.push_back(temporary(code->part_bytes(target_) * specs_[0].split));
+    add_gemm(common, operands(), panels, parts);
+    add_join(common, parts);
+  }
+
+  /// What the launches of tiles have in common.
+  struct Common {
+    std::shared_ptr<GemmCode> code;
+    std::string key;
+    std::vector<LaunchBuffer> buffers;  // of the code's tensors
+    std::vector<Expr> scalars;
+  };
+
+  LaunchBuffer temporary(const Expr& bytes) {
+    result_.temporaries.push_back(bytes);
+    return {LaunchBuffer::Kind::kTemporary, {}, result_.temporaries.size() - 1};
+  }
+
+  /// The tensors that some values read.
+  std::vector<NodeId> read_by(std::span<const BodyId> values) const {
+    std::vector<NodeId> tensors;
+    for (const BodyId id : arena_.reachable(values))
+      if (arena_[id].kind == BodyKind::kLoad) tensors.push_back(arena_[id].tensor);
+    return tensors;
+  }
+  std::vector<NodeId> operands() const {
+    std::vector<BodyId> values;
+    for (const Product& each : plan_.products)
+      values.insert(values.end(), {each.a.value, each.b.value});
+    return read_by(values);
+  }
+
+  /// A launch with pointers to some of the tensors only, as it may not wait for others, and its
+  /// code.
+  std::pair<CpuLaunch, std::shared_ptr<GemmCode>> begin_launch(
+      const std::string& entry, const Common& common, const std::vector<NodeId>& tensors) const {
+    auto own = std::make_shared<GemmCode>(*common.code);
+    own->tensors.clear();
+    CpuLaunch launch;
+    launch.source.entries = {{entry, {}, static_cast<int>(common.scalars.size()), 0}};
+    launch.source.key = fmt::format("{} of\n{}", entry, common.key);
+    launch.scalars = common.scalars;
+    for (size_t i = 0; i < common.code->tensors.size(); ++i) {
+      const NodeId tensor = common.code->tensors[i];
+      if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) continue;
+      own->tensors.push_back(tensor);
+      add_buffer(launch, common.buffers[i], use_of(tensor));
+    }
+    return {std::move(launch), std::move(own)};
+  }
+
+  static void add_buffer(CpuLaunch& launch, const LaunchBuffer& buffer, runtime::BufferUse use) {
+    launch.buffers.push_back(buffer);
+    launch.source.entries[0].buffers.push_back(use);
   }
 
   static bool has_matrix_registers(GemmMode mode) {
@@ -173,63 +271,103 @@ class ContractionBuilder {
     return written ? runtime::BufferUse::kWrite : runtime::BufferUse::kRead;
   }
 
-  LaunchBuffer add_pack(size_t product, const std::shared_ptr<GemmCode>& code,
-                        const std::string& key, const std::vector<LaunchBuffer>& buffers,
-                        const std::vector<Expr>& scalars) {
-    // Only what B is made of: a launch ahead may not wait for other tensors.
-    auto own = std::make_shared<GemmCode>(*code);
+  /// The matrix of a product, stored element by element: a kernel that names what is packed.
+  kernel::Kernel matrix_of(const Product& product) {
+    std::vector<Expr> axes = plan_.batch;
+    const auto add = [&](const AxisGroup& group, bool flat) {
+      if (!flat)
+        axes.insert(axes.end(), group.axes.begin(), group.axes.end());
+      else if (group.flat.is_axis())
+        axes.push_back(group.flat);
+    };
+    add(plan_.n, product.b.flat_outer);
+    add(product.k, product.b.flat_k);
+    kernel::Kernel matrix;
+    graph::Shape shape;
+    std::vector<symbolic::Binding> bindings;
+    for (const Expr& axis : axes) {
+      shape.push_back(axis.axis_extent());
+      matrix.axes.push_back(
+          Expr::axis(static_cast<int64_t>(matrix.axes.size()), axis.axis_extent()));
+      bindings.push_back({axis, matrix.axes.back()});
+    }
+    const NodeId tensor = private_tensor(arena_, {product.b.dtype, shape});
+    matrix.roots.push_back({tensor, arena_.substitute(product.b.value, bindings), matrix.axes});
+    return matrix;
+  }
+
+  /// What the panels of a product hold follows from its matrix and from how they are laid out, not
+  /// from the rows or from what is done to the sums: products of one matrix share the code, and in
+  /// a plan the panels. Dims of the rows must not be asked for, or panels that are kept would be
+  /// made again whenever those change.
+  LaunchBuffer add_pack(size_t product, const GemmCode& code) {
+    auto own = std::make_shared<GemmCode>(code);
     own->tensors.clear();
+    own->dims.clear();
+    const Product& each = plan_.products[product];
+    const kernel::Kernel matrix = matrix_of(each);
+    const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, matrix);
     CpuLaunch launch;
-    runtime::EntryInfo entry{"pack", {}, static_cast<int>(scalars.size()), 0};
-    const BodyId value = plan_.products[product].b.value;
-    const std::vector<BodyId> reached = arena_.reachable(std::span(&value, 1));
-    for (size_t i = 0; i < code->tensors.size(); ++i) {
-      const bool used = std::any_of(reached.begin(), reached.end(), [&](BodyId id) {
-        return arena_[id].kind == BodyKind::kLoad && arena_[id].tensor == code->tensors[i];
-      });
-      if (!used) continue;
-      own->tensors.push_back(code->tensors[i]);
-      launch.buffers.push_back(buffers[i]);
+    runtime::EntryInfo entry{"pack", {}, static_cast<int>(canonical.dims.size()), 0};
+    for (const NodeId tensor : canonical.tensors) {
+      if (tensor == matrix.roots[0].tensor) continue;
+      own->tensors.push_back(tensor);
+      launch.buffers.push_back(launches_.place(tensor));
       entry.buffers.push_back(runtime::BufferUse::kRead);
     }
-    const LaunchBuffer panels{LaunchBuffer::Kind::kTemporary, {}, result_.temporaries.size()};
-    result_.temporaries.push_back(code->packed_bytes(product, target_));
+    const LaunchBuffer panels = temporary(code.packed_bytes(product, target_));
     launch.buffers.push_back(panels);
     entry.buffers.push_back(runtime::BufferUse::kWrite);
     launch.source.label = "pack for " + to_string(specs_[product]);
-    launch.source.key = fmt::format("pack {} of\n{}", product, key);
+    launch.source.key =
+        fmt::format("pack {} of {}, {} batch {} columns {} {} terms {} {} round {}\n{}",
+                    each.b.dtype, panels_text(specs_[product]), panels_text(specs_[0]),
+                    plan_.batch.size(), plan_.n.axes.size(), each.b.flat_outer, each.k.axes.size(),
+                    each.b.flat_k, options_.round_each, canonical.text);
+    for (const Expr& dim : canonical.dims) {
+      own->dims.push_back(dim.name());
+      launch.scalars.push_back(dim);
+      launch.source.key += fmt::format("dim {} to {}\n", dim.bounds().lo, dim.bounds().hi);
+    }
     launch.source.entries = {std::move(entry)};
     launch.source.emit = [own, product](llvm::Module& module, const CpuTarget& target) {
       emit_gemm_pack(module, target, *own, product);
     };
-    launch.scalars = scalars;
-    launch.items = code->pack_items(target_);
-    launch.prepare = is_constant(arena_, value, options_);
+    launch.items = code.pack_items(target_);
+    launch.prepare = is_constant(arena_, each.b.value, options_);
     result_.launches.push_back(std::move(launch));
     return panels;
   }
 
-  void add_gemm(const std::shared_ptr<GemmCode>& code, const std::string& key,
-                std::vector<LaunchBuffer> buffers, const std::vector<LaunchBuffer>& panels,
-                const std::vector<Expr>& scalars) {
-    CpuLaunch launch;
-    runtime::EntryInfo entry{"gemm", {}, static_cast<int>(scalars.size()), 0};
-    for (const NodeId tensor : code->tensors) entry.buffers.push_back(use_of(tensor));
-    for (const LaunchBuffer& panel : panels) {
-      buffers.push_back(panel);
-      entry.buffers.push_back(runtime::BufferUse::kRead);
-    }
-    launch.buffers = std::move(buffers);
+  void add_gemm(const Common& common, const std::vector<NodeId>& tensors,
+                const std::vector<LaunchBuffer>& panels, const std::vector<LaunchBuffer>& parts) {
+    auto [launch, own] = begin_launch("gemm", common, tensors);
+    for (const LaunchBuffer& panel : panels) add_buffer(launch, panel, runtime::BufferUse::kRead);
+    for (const LaunchBuffer& part : parts) add_buffer(launch, part, runtime::BufferUse::kWrite);
     launch.source.label = to_string(specs_[0]);
-    launch.source.key = "gemm of\n" + key;
-    launch.source.entries = {std::move(entry)};
-    launch.source.emit = [code](llvm::Module& module, const CpuTarget& target) {
-      emit_gemm(module, target, *code);
+    launch.source.emit = [own = own](llvm::Module& module, const CpuTarget& target) {
+      emit_gemm(module, target, *own);
     };
-    launch.scalars = scalars;
-    launch.items = code->items(target_);
-    launch.scratch_bytes = code->scratch_bytes(target_);
+    launch.items = own->items(target_);
+    launch.scratch_bytes = own->scratch_bytes(target_);
     launch.chunk = chunk_;
+    launch.threads = threads_;
+    result_.launches.push_back(std::move(launch));
+  }
+
+  /// Adds up the sums of parts, and does what is done to sums.
+  void add_join(const Common& common, const std::vector<LaunchBuffer>& parts) {
+    std::vector<BodyId> values;
+    for (const kernel::Root& root : plan_.roots) values.push_back(root.value);
+    std::vector<NodeId> tensors = read_by(values);
+    for (const kernel::Root& root : plan_.roots) tensors.push_back(root.tensor);
+    auto [launch, own] = begin_launch("join", common, tensors);
+    for (const LaunchBuffer& part : parts) add_buffer(launch, part, runtime::BufferUse::kRead);
+    launch.source.label = "join for " + to_string(specs_[0]);
+    launch.source.emit = [own = own](llvm::Module& module, const CpuTarget& target) {
+      emit_gemm_join(module, target, *own);
+    };
+    launch.items = own->join_items(target_);
     launch.threads = threads_;
     result_.launches.push_back(std::move(launch));
   }

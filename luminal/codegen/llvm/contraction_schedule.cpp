@@ -80,7 +80,21 @@ class Scheduler {
     const int64_t n = typical(plan_.n.extent);
     const int64_t k = typical(plan_.products[0].k.extent);
     if (n < 4 || k < 2) return false;
-    return is_constant() ? m * n * k >= 256 : m >= 3 && m * n * k >= 1024;
+    if (is_constant()) return m * n * k >= 256;
+    return has_few_columns() || (m >= 3 && m * n * k >= 1024);
+  }
+
+  /// Few columns of a long k that lie side by side: tiles share them among threads by parts of k.
+  bool has_few_columns() const {
+    constexpr int64_t kFewColumns = 64;
+    constexpr int64_t kLongK = 4096;
+    const Product& first = plan_.products[0];
+    const bool readable = is_readable(first, accumulator_of(first.dtype));
+    const bool side_by_side = first.b.place && first.b.place->outer_stride.is_constant(1);
+    return options_.reassociate && options_.threads > 1 &&
+           typical(plan_.n.extent) <= kFewColumns * options_.threads &&
+           typical(first.k.extent) >= kLongK &&
+           (readable || (side_by_side && typical(plan_.m.extent) > 2));
   }
 
   bool is_constant() const {
@@ -169,6 +183,7 @@ class Scheduler {
     // Packing pays off for a few more rows.
     constexpr int kMostRowsAlongK = 6;
     if (spec.along_k) return spec.rows <= kMostRowsAlongK;
+    if (has_few_columns()) return false;
     // In the cache, tiles over rows as they lie are better.
     return spec.rows <= 2 || n * k >= int64_t{1} << 19;
   }
@@ -244,7 +259,7 @@ class Scheduler {
   GemmProblem problem_of_sizes() const {
     GemmProblem problem;
     problem.accumulator = accumulator_of(plan_.products[0].dtype);
-    problem.exact_bf16 = !options_.reassociate;
+    problem.exact_bf16 = problem.ordered = !options_.reassociate;
     for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
       for (const Expr& axis : *batch) problem.batch *= typical(axis.axis_extent());
     problem.m = typical(plan_.m.extent);
@@ -274,11 +289,19 @@ class Scheduler {
           return each.b.place && is_dense(*each.b.place, each.k.extent);
         });
     problem.b_columns = runs_along_k(first);
+    problem.b_one_k = std::all_of(plan_.products.begin(), plan_.products.end(),
+                                  [](const Product& each) { return each.b.flat_k; });
     if (first.a.place) {
       const auto stride = first.a.place->outer_stride.constant_value();
       problem.a_aligned = !stride || *stride * graph::bits(problem.a) / 8 % 4096 == 0;
     }
+    problem.a_panels =
+        problem.m_known && plan_.m.flat.is_axis() &&
+        std::all_of(plan_.products.begin(), plan_.products.end(), [](const Product& each) {
+          return each.a.flat_outer && each.a.flat_k && each.k.flat.is_axis();
+        });
     GemmSpec spec = more_.spec ? *more_.spec : choose_gemm(problem, target_);
+    if (!more_.spec && mode == GemmMode::kFma) spec.a_source = source_of_rows(problem);
     spec.a = problem.a;
     spec.b = problem.b;
     spec.accumulator = problem.accumulator;
@@ -298,6 +321,17 @@ class Scheduler {
     }
   }
 
+  /// Elements of A that lie far apart are worth a copy if they are read often.
+  GemmA source_of_rows(const GemmProblem& problem) const {
+    constexpr int64_t kOften = 64;
+    const bool apart =
+        std::any_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+          return each.a.place && each.a.dtype == problem.a &&
+                 !each.a.place->k_stride.is_constant(1);
+        });
+    return apart && problem.n >= kOften ? GemmA::kRows : GemmA::kInPlace;
+  }
+
   bool has_matrix_registers(GemmMode mode) const {
     const bool bits = mode == GemmMode::kDotBf16 && target_.has(runtime::CpuFeature::kAmxBf16);
     const bool bytes = mode == GemmMode::kDotI8 && target_.has(runtime::CpuFeature::kAmxInt8);
@@ -315,11 +349,11 @@ class Scheduler {
   /// for itself stay together.
   int64_t chunk() const {
     const GemmSpec& spec = schedule_.specs[0];
-    int64_t panels = (typical(plan_.n.extent) + spec.nr - 1) / spec.nr;
+    int64_t panels = (typical(plan_.n.extent) + spec.nr - 1) / spec.nr * spec.split;
     for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
       for (const Expr& axis : *batch) panels *= typical(axis.axis_extent());
     const int64_t tiles = (typical(plan_.m.extent) + spec.mr - 1) / spec.mr;
-    const bool own_rows = spec.b_source == GemmB::kInPlace && spec.row_block > 0 &&
+    const bool own_rows = spec.rows_outer && spec.row_block > 0 &&
                           tiles * spec.mr == spec.row_block * options_.threads;
     const bool uneven = !own_rows && (panels % options_.threads != 0 || spec.column_tail > 0);
     const bool few = panels < 16 * int64_t{options_.threads};

@@ -1,8 +1,6 @@
 #include "luminal/codegen/llvm/convolution_emitter.h"
 
-#include "luminal/codegen/llvm/body_code.h"
 #include "luminal/codegen/llvm/convolution_tile.h"
-#include "luminal/codegen/llvm/product_emitter.h"
 
 namespace luminal::codegen {
 namespace {
@@ -15,28 +13,17 @@ constexpr int64_t kMostLanes = 16;
 
 int64_t ceil_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-class ConvolutionEmitter {
+class ConvolutionEmitter : WindowEmitter {
  public:
   ConvolutionEmitter(llvm::Module& module, const CpuTarget& target, const ConvolutionCode& code)
-      : builder_(module, target),
-        ir_(builder_.ir()),
+      : WindowEmitter(module, target, code, code.spec.accumulator),
         code_(code),
-        plan_(code.plan),
-        layout_(code.spec, target),
-        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+        layout_(code.spec, target) {}
 
   void emit() {
     emit_tiles();
-    entry_ = builder_.begin_entry("conv");
-    for (size_t i = 0; i < code_.tensors.size(); ++i)
-      body_.set_buffer(code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
-    for (size_t i = 0; i < code_.dims.size(); ++i)
-      body_.set_dim(code_.dims[i], builder_.scalar(entry_, static_cast<int>(i)));
-    builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
-      const BodyCode::Scope scope(body_);
-      emit_item(item);
-    });
-    ir_.CreateRetVoid();
+    begin();
+    end([&](Value* item) { emit_item(item); });
   }
 
  private:
@@ -48,10 +35,6 @@ class ConvolutionEmitter {
       tiles_.few_columns = WindowTile(builder_, code_, mr, code_.spec.column_tail).emit();
     if (code_.spec.row_tail > 0)
       tiles_.few_rows = WindowTile(builder_, code_, code_.spec.row_tail, vectors).emit();
-  }
-
-  Value* minimum(Value* a, Value* b) {
-    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
   }
 
   /// Splits a number into the position of one digit and what is left.
@@ -107,7 +90,6 @@ class ConvolutionEmitter {
     });
   }
 
-  Value* scaled(Value* number, int64_t by) { return ir_.CreateMul(number, builder_.index(by)); }
   int64_t all_rows() const { return *plan_.base.m.extent.constant_value(); }
 
   /// The sums of some filter rows for all pixels of the item.
@@ -201,14 +183,8 @@ class ConvolutionEmitter {
   void finish_vector(Value* sums, Value* pixel, Value* x) {
     const int lanes = layout_.lanes();
     const auto store = [&](Value* mask) {
-      const BodyCode::Scope scope(body_);
-      body_.spread(plan_.x.position, ir_.CreateAdd(x_, x), lanes, mask);
-      const Product& product = plan_.base.products[0];
       Value* sum = body_.elements().load(code_.spec.accumulator, sums, pixel, lanes);
-      body_.define(product.sum, value_of_sum(body_, code_.spec.accumulator, product.dtype, sum));
-      for (const kernel::Root& root : plan_.base.roots)
-        body_.store(root, body_.wide_value(root.value));
-      body_.gather_up();
+      store_pixels(sum, ir_.CreateAdd(x_, x), mask);
       return Carried{};
     };
     Value* rest = ir_.CreateSub(columns_, x);
@@ -222,13 +198,8 @@ class ConvolutionEmitter {
         [&] { return store(builder_.lanes_below(rest, lanes)); });
   }
 
-  VectorBuilder builder_;
-  llvm::IRBuilder<>& ir_;
   const ConvolutionCode& code_;
-  const ConvolutionPlan& plan_;
   GemmLayout layout_;
-  BodyCode body_;
-  EntryArguments entry_;
   TileSet tiles_;
   // Of the current item.
   Value* y_ = nullptr;

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "luminal/codegen/llvm/convolution_plan.h"
 #include "luminal/codegen/llvm/gemm.h"
-#include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/codegen/llvm/window_emitter.h"
 
 namespace luminal::codegen {
 
@@ -29,16 +28,11 @@ struct ConvolutionBlocks {
   bool filter_outer = false;  ///< large filters: items with the same filter rows are neighbours
 };
 
-/// What the entry is made of. Pointers come in the order of `tensors`, scalars of `dims`.
-struct ConvolutionCode {
-  const kernel::Arena* arena = nullptr;
-  ConvolutionPlan plan;
+/// What the entry is made of.
+struct ConvolutionCode : WindowCode {
   GemmSpec spec;  ///< the tile: filters times pixels, or pixels times filters along the lanes
   FilterPlace filter;
   ConvolutionBlocks blocks;
-  std::vector<kernel::NodeId> tensors;
-  std::vector<std::string> dims;
-  bool round_each = false;
 
   /// Items of pixels per plane, of filter rows, and of everything.
   int64_t row_blocks() const;

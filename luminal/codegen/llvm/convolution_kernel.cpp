@@ -1,15 +1,13 @@
 #include "luminal/codegen/llvm/convolution_kernel.h"
 
 #include <algorithm>
-#include <memory>
 
-#include "luminal/codegen/llvm/code_launch.h"
 #include "luminal/codegen/llvm/convolution_choices.h"
 #include "luminal/codegen/llvm/convolution_cost.h"
 #include "luminal/codegen/llvm/convolution_emitter.h"
 #include "luminal/codegen/llvm/depthwise_kernel.h"
-#include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
+#include "luminal/codegen/llvm/window_builder.h"
 #include "luminal/codegen/llvm/winograd_kernel.h"
 #include "luminal/kernel/canonical.h"
 #include "luminal/kernel/contraction.h"
@@ -36,17 +34,13 @@ constexpr double kClearlyLess = 0.97;
 /// Ids of the panels of a filter and of what is in them: above those of images.
 constexpr int64_t kFirstPanelAxis = 900;
 
-class ConvolutionBuilder {
+class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
  public:
   ConvolutionBuilder(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                      const CpuKernelOptions& options, const ConvolutionKernelOptions& more)
-      : arena_(arena),
-        kernel_(kernel),
-        target_(target),
-        options_(options),
-        more_(more),
-        list_(arena, target, options),
-        code_(std::make_shared<ConvolutionCode>()) {}
+      : WindowBuilder(arena, kernel, target, options), more_(more) {
+    chunk_ = 1;
+  }
 
   Recognised<CpuKernel> build() {
     Recognised<ConvolutionPlan> plan = plan_convolution(arena_, kernel_, options_);
@@ -73,7 +67,7 @@ class ConvolutionBuilder {
     lay_out_image(arena_, code_->plan, code_->spec.accumulator, code_->blocks.along, lanes());
     store_image();
     if (!options_.schedule) choose_blocks();
-    add_launch();
+    add_launch(schedule_of(choices()), &emit_convolution);
     list_.kernel().vector_products = code_->blocks.along == ConvolutionLanes::kFilters
                                          ? filter_tile().cost
                                          : cost_of_pixels(cost_problem());
@@ -103,8 +97,6 @@ class ConvolutionBuilder {
   }
 
  private:
-  ConvolutionPlan& plan() { return code_->plan; }
-  Product& product() { return plan().base.products[0]; }
   int64_t filter_rows() { return *plan().base.m.extent.constant_value(); }
   int64_t steps() {
     int64_t result = 1;
@@ -184,13 +176,6 @@ class ConvolutionBuilder {
   }
   FilterTile filter_tile() { return choose_filter_tile(cost_problem(), target_); }
 
-  int64_t typical_planes() {
-    int64_t planes = 1;
-    for (const Expr& axis : plan().outer)
-      planes *= std::max<int64_t>(1, typical_extent(axis.axis_extent(), options_));
-    return planes;
-  }
-
   void set_tile(const GemmSpec& base, int mr, int vectors, ConvolutionLanes along) {
     GemmSpec& spec = code_->spec;
     spec = with_tile(base, problem_, target_, mr, vectors);
@@ -205,10 +190,7 @@ class ConvolutionBuilder {
     spec.mode = GemmMode::kFma;
   }
 
-  BodyId in_sum_type(BodyId value) {
-    const DType dtype = code_->spec.accumulator;
-    return arena_[value].dtype == dtype ? value : arena_.op(Op::kCast, dtype, {value});
-  }
+  BodyId in_sum_type(BodyId value) { return as_dtype(value, code_->spec.accumulator); }
 
   /// Reads the filter where it lies, or from a copy.
   void place_filter() {
@@ -372,26 +354,8 @@ class ConvolutionBuilder {
     return filter_rows() * steps() * GemmLayout(code_->spec, target_).unit_bytes() > kLargeFilter;
   }
 
-  void add_launch() {
-    list_.kernel().schedule = schedule_of(choices());
-    CpuLaunch launch =
-        launch_of_code(list_, arena_, kernel_, options_.round_each, code_, &emit_convolution);
-    launch.scratch_bytes = code_->scratch_bytes();
-    launch.chunk = chunk_;
-    launch.threads = threads_;
-    list_.kernel().launches.push_back(std::move(launch));
-  }
-
-  kernel::Arena& arena_;
-  const kernel::Kernel& kernel_;
-  const CpuTarget& target_;
-  const CpuKernelOptions& options_;
   const ConvolutionKernelOptions& more_;
-  LaunchList list_;
-  std::shared_ptr<ConvolutionCode> code_;
   GemmProblem problem_;
-  int64_t chunk_ = 1;
-  int threads_ = 0;
 };
 
 }  // namespace

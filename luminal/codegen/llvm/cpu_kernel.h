@@ -82,6 +82,10 @@ struct CpuKernel {
   /// Products of whole vectors that its template counts, of all threads together; 0: as many as the
   /// kernel asks for.
   double vector_products = 0.0;
+  /// Flops of the sums of products as the kernel defines them, and those that an algorithm with
+  /// fewer products takes instead, its transformations included. 0: it is the definition's.
+  double defined_flops = 0.0;
+  double own_flops = 0.0;  ///< see above
 };
 
 /// The code of a kernel. Bodies made on the way go to the arena, which must live until the sources

@@ -2,23 +2,16 @@
 
 #include <map>
 
-#include "luminal/codegen/llvm/body_code.h"
-#include "luminal/codegen/llvm/product_emitter.h"
-
 namespace luminal::codegen {
 namespace {
 
 using llvm::Value;
 using symbolic::Expr;
 
-class DepthwiseEmitter {
+class DepthwiseEmitter : WindowEmitter {
  public:
   DepthwiseEmitter(llvm::Module& module, const CpuTarget& target, const DepthwiseCode& code)
-      : builder_(module, target),
-        ir_(builder_.ir()),
-        code_(code),
-        plan_(code.plan),
-        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {
+      : WindowEmitter(module, target, code, code.accumulator), code_(code) {
     // Lines of the image, and the rows of pixels and steps of the window that use them.
     for (int64_t row = 0; row < code.together; ++row)
       for (int64_t step = 0; step < plan_.y.steps(); ++step)
@@ -26,16 +19,8 @@ class DepthwiseEmitter {
   }
 
   void emit() {
-    const EntryArguments entry = builder_.begin_entry("conv");
-    for (size_t i = 0; i < code_.tensors.size(); ++i)
-      body_.set_buffer(code_.tensors[i], builder_.buffer(entry, static_cast<int>(i)));
-    for (size_t i = 0; i < code_.dims.size(); ++i)
-      body_.set_dim(code_.dims[i], builder_.scalar(entry, static_cast<int>(i)));
-    builder_.loop(entry.begin, entry.end, builder_.index(1), [&](Value* item) {
-      const BodyCode::Scope scope(body_);
-      emit_item(item);
-    });
-    ir_.CreateRetVoid();
+    begin();
+    end([&](Value* item) { emit_item(item); });
   }
 
  private:
@@ -45,10 +30,6 @@ class DepthwiseEmitter {
     int64_t step;
   };
 
-  Value* scaled(Value* number, int64_t by) { return ir_.CreateMul(number, builder_.index(by)); }
-  Value* minimum(Value* a, Value* b) {
-    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-  }
   void set_axis(const Expr& axis, Value* position) {
     if (axis.is_axis()) body_.set_axis(axis, position);
   }
@@ -124,19 +105,10 @@ class DepthwiseEmitter {
   void store_row(Value* sum, Value* y, int64_t x, Value* mask) {
     const BodyCode::Scope scope(body_);
     set_axis(plan_.y.position, y);
-    body_.spread(plan_.x.position, builder_.index(x), code_.lanes, mask);
-    const Product& product = plan_.base.products[0];
-    body_.define(product.sum, value_of_sum(body_, code_.accumulator, product.dtype, sum));
-    for (const kernel::Root& root : plan_.base.roots)
-      body_.store(root, body_.wide_value(root.value));
-    body_.gather_up();
+    store_pixels(sum, builder_.index(x), mask);
   }
 
-  VectorBuilder builder_;
-  llvm::IRBuilder<>& ir_;
   const DepthwiseCode& code_;
-  const ConvolutionPlan& plan_;
-  BodyCode body_;
   std::map<int64_t, std::vector<User>> users_;  // of a line, from the first of the window on
   // Of the current item.
   Carried filter_;

@@ -6,26 +6,19 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "luminal/codegen/llvm/convolution_plan.h"
-#include "luminal/codegen/llvm/kernel_compiler.h"
+#include "luminal/codegen/llvm/window_emitter.h"
 
 namespace luminal::codegen {
 
-/// What the entry is made of. Pointers come in the order of `tensors`, scalars of `dims`.
-struct DepthwiseCode {
-  const kernel::Arena* arena = nullptr;
-  ConvolutionPlan plan;  ///< the image is not laid out
+/// What the entry is made of. The image is not laid out.
+struct DepthwiseCode : WindowCode {
   kernel::BodyId image;  ///< both operands in the type of sums
   kernel::BodyId filter;
   graph::DType accumulator = graph::DType::kF32;
   int lanes = 1;
   int64_t together = 1;  ///< rows of pixels that share what is loaded
   int64_t rows = 1;      ///< of pixels in one item
-  std::vector<kernel::NodeId> tensors;
-  std::vector<std::string> dims;
-  bool round_each = false;
 
   int64_t row_blocks() const { return (plan.height + rows - 1) / rows; }
   /// Vectors of one row of pixels.

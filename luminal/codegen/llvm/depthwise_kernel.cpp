@@ -1,20 +1,16 @@
 #include "luminal/codegen/llvm/depthwise_kernel.h"
 
 #include <algorithm>
-#include <memory>
 
-#include "luminal/codegen/llvm/code_launch.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/depthwise_emitter.h"
-#include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/schedule_reader.h"
 #include "luminal/codegen/llvm/schedule_values.h"
+#include "luminal/codegen/llvm/window_builder.h"
 
 namespace luminal::codegen {
 namespace {
 
-using graph::DType;
-using kernel::BodyId;
 using symbolic::Expr;
 
 /// Steps of a window whose filter stays in registers, and vectors of a row that are written out.
@@ -24,16 +20,11 @@ constexpr int64_t kMostTogether = 8;
 /// Products of vectors of an item that is worth handing out.
 constexpr int64_t kProductsOfItem = 2048;
 
-class DepthwiseBuilder {
+class DepthwiseBuilder : WindowBuilder<DepthwiseCode> {
  public:
   DepthwiseBuilder(kernel::Arena& arena, const kernel::Kernel& kernel, const ConvolutionPlan& plan,
                    const CpuTarget& target, const CpuKernelOptions& options)
-      : arena_(arena),
-        kernel_(kernel),
-        target_(target),
-        options_(options),
-        list_(arena, target, options),
-        code_(std::make_shared<DepthwiseCode>()) {
+      : WindowBuilder(arena, kernel, target, options) {
     code_->plan = plan;
     code_->accumulator = accumulator_of(product().dtype);
     code_->lanes = target.lanes(graph::bits(code_->accumulator));
@@ -43,9 +34,9 @@ class DepthwiseBuilder {
     if (!is_possible()) return std::nullopt;
     choose_rows();
     if (options_.schedule) read_schedule(*options_.schedule);
-    code_->image = in_sum_type(plan().value);
-    code_->filter = in_sum_type(product().a.value);
-    add_launch();
+    code_->image = as_dtype(plan().value, code_->accumulator);
+    code_->filter = as_dtype(product().a.value, code_->accumulator);
+    add_launch(schedule(), &emit_depthwise);
     return std::move(list_.kernel());
   }
 
@@ -63,8 +54,6 @@ class DepthwiseBuilder {
   }
 
  private:
-  const ConvolutionPlan& plan() const { return code_->plan; }
-  const Product& product() const { return plan().base.products[0]; }
   int64_t steps() const { return plan().y.steps() * plan().x.steps(); }
 
   bool is_possible() const {
@@ -75,13 +64,6 @@ class DepthwiseBuilder {
     return only_windows && plan().base.m.extent.is_constant(1) && plan().planes.empty() &&
            plan().x.has_window() && plan().x.stride == 1 && steps() <= kMostSteps &&
            code_->vectors() <= kMostVectors;
-  }
-
-  int64_t typical_planes() const {
-    int64_t planes = 1;
-    for (const Expr& axis : plan().outer)
-      planes *= std::max<int64_t>(1, typical_extent(axis.axis_extent(), options_));
-    return planes;
   }
 
   void choose_rows() {
@@ -109,29 +91,6 @@ class DepthwiseBuilder {
     threads_ = reader.small("threads", 0, 1024);
     reader.finish();
   }
-
-  BodyId in_sum_type(BodyId value) {
-    const DType dtype = code_->accumulator;
-    return arena_[value].dtype == dtype ? value : arena_.op(graph::Op::kCast, dtype, {value});
-  }
-
-  void add_launch() {
-    list_.kernel().schedule = schedule();
-    CpuLaunch launch =
-        launch_of_code(list_, arena_, kernel_, options_.round_each, code_, &emit_depthwise);
-    launch.chunk = chunk_;
-    launch.threads = threads_;
-    list_.kernel().launches.push_back(std::move(launch));
-  }
-
-  kernel::Arena& arena_;
-  const kernel::Kernel& kernel_;
-  const CpuTarget& target_;
-  const CpuKernelOptions& options_;
-  LaunchList list_;
-  std::shared_ptr<DepthwiseCode> code_;
-  int64_t chunk_ = 0;
-  int threads_ = 0;
 };
 
 }  // namespace

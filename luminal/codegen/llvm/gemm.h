@@ -32,6 +32,13 @@ enum class GemmB {
   kInPlace,     ///< K x N rows are read as they lie (not for dot modes)
 };
 
+/// Where A comes from. What tiles cannot read is copied in any case.
+enum class GemmA {
+  kInPlace,  ///< read as it lies
+  kRows,     ///< copied, by a launch before, if k does not run along memory
+  kPacked,   ///< copied into panels of mr rows, k running down: for fma, if rows fill panels
+};
+
 /// Panels of four-bit digits: eight steps of k in a word, and what is the same in a block of k
 /// before them. What the weights are decides, not the schedule.
 struct GemmBlocks {
@@ -49,13 +56,16 @@ struct GemmSpec {
   graph::DType accumulator = graph::DType::kF32;  ///< f32, f64, i32 or i64
   graph::DType panel = graph::DType::kF32;        ///< elements of a panel, if not for dot modes
   GemmMode mode = GemmMode::kFma;
+  GemmA a_source = GemmA::kInPlace;
   GemmB b_source = GemmB::kPackedHere;
   bool b_columns = false;   ///< packing reads along k and turns squares in registers
   int mr = 8;               ///< rows of the register tile
   int nr = 32;              ///< its columns: a multiple of the lanes
   int k_unroll = 1;         ///< steps of k with sums of their own: for few rows
   int row_block = 0;        ///< rows of one work item; 0: all
+  bool rows_outer = false;  ///< items: all panels of a block of rows, then the next block
   int kc = 0;               ///< k of one pass; 0: all. Needs a row_block
+  int split = 1;            ///< parts of k, each summed on its own and added up afterwards
   int row_tail = 0;         ///< another tile for at most so many rows; 0: none
   int column_tail = 0;      ///< another tile for at most so many vectors; 0: none
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
@@ -85,6 +95,9 @@ class GemmLayout {
   /// whole squares, so panels have room for them.
   int64_t header_bytes() const { return spec_.mode == GemmMode::kDotI8 ? spec_.nr * 4 : 0; }
   symbolic::Expr panel_bytes(const symbolic::Expr& k) const;
+  /// Steps of k in a part, whole units and lines of memory; all of k if it is not split. The last
+  /// parts may have fewer, or none.
+  symbolic::Expr part_steps(const symbolic::Expr& k) const;
 
  private:
   GemmSpec spec_;
@@ -92,6 +105,9 @@ class GemmLayout {
   int unit_bytes_ = 4;
   int lanes_ = 1;
 };
+
+/// Parts of k with fewer steps than this are not worth their while.
+inline constexpr int64_t kLeastPart = 64;
 
 /// What a product is like, for choosing a spec.
 struct GemmProblem {
@@ -108,6 +124,9 @@ struct GemmProblem {
   bool b_columns = false;   ///< memory runs along k
   bool b_constant = false;  ///< may be packed ahead
   bool exact_bf16 = false;  ///< no dot instruction for bf16: denormals count
+  bool ordered = false;     ///< sums of floats are taken one after the other
+  bool a_panels = false;    ///< A is of one row and one k axis, so that it can be packed
+  bool b_one_k = true;      ///< k is one axis of B, so that parts of it can be packed
   bool b_plain = false;     ///< a matrix that lies in memory, whichever way
   bool a_aligned = false;   ///< rows of A begin at the same place of a page
   int threads = 1;
@@ -141,5 +160,7 @@ GemmMode gemm_mode(graph::DType a, graph::DType b, graph::DType accumulator, boo
                    const CpuTarget& target);
 /// One line for people and for cache keys.
 std::string to_string(const GemmSpec& spec);
+/// What the panels of a spec depend on, likewise: those of equal text and one matrix are equal.
+std::string panels_text(const GemmSpec& spec);
 
 }  // namespace luminal::codegen

@@ -22,8 +22,15 @@ struct GemmCode {
   bool round_each = false;
   bool streaming = false;  ///< tiles store what they sum past the caches
 
-  /// Where the sums of a tile are one after the other what the kernel stores, if they are.
+  /// Where the sums of a tile are one after the other what the kernel stores, if they are: as they
+  /// are, or rounded to bf16.
   std::optional<symbolic::Expr> direct_position() const;
+  /// What the kernel stores, if tiles do.
+  graph::DType stored_dtype() const { return arena->tensor(plan.roots[0].tensor).dtype; }
+  /// Whether there are rows and columns for every tile.
+  bool has_whole_tiles() const;
+  /// Bytes of what tiles store, if that is known.
+  std::optional<int64_t> stored_bytes() const;
   /// Whether every tile is whole and stores lines of memory, in a result of this many bytes or more
   /// (0: never).
   bool stores_lines(int64_t bytes) const;
@@ -36,6 +43,11 @@ struct GemmCode {
   symbolic::Expr sums_offset(size_t product, const CpuTarget& target) const;
   /// Bytes of all panels of a product.
   symbolic::Expr packed_bytes(size_t product, const CpuTarget& target) const;
+  /// Where k is split: rows of the sums of a panel (tiles write whole ones), bytes of all sums of a
+  /// part, and work items of "join".
+  symbolic::Expr tile_rows() const;
+  symbolic::Expr part_bytes(const CpuTarget& target) const;
+  symbolic::Expr join_items(const CpuTarget& target) const;
 };
 
 /// How many points some axes have together.

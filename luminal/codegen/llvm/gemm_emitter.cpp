@@ -4,72 +4,15 @@
 
 #include "luminal/codegen/llvm/gemm_amx.h"
 #include "luminal/codegen/llvm/gemm_blocks.h"
-#include "luminal/codegen/llvm/gemm_pack.h"
+#include "luminal/codegen/llvm/gemm_panels.h"
 #include "luminal/codegen/llvm/gemm_tile.h"
 #include "luminal/codegen/llvm/nest_plan.h"
-#include "luminal/codegen/llvm/product_emitter.h"
 
 namespace luminal::codegen {
 namespace {
 
 using llvm::Value;
 using symbolic::Expr;
-
-/// What both entries share: panels.
-class PanelEmitter : protected ProductEmitter {
- protected:
-  PanelEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code)
-      : ProductEmitter(module, target, code, code.specs[0].accumulator),
-        spec_(code.specs[0]),
-        layout_(spec_, target) {}
-
-  void begin(std::string_view name) {
-    ProductEmitter::begin(name);
-    panels_ = body_.index(layout_.panels(plan_.n.extent));
-  }
-
-  Value* panel_buffer(size_t number) {
-    return builder_.buffer(entry_, static_cast<int>(code_.tensors.size() + number));
-  }
-  /// Sets the batch axes and columns of panel `number` of all batches.
-  void set_panel(Value* number) {
-    Value* panel = ir_.CreateURem(number, panels_);
-    body_.set_axes(plan_.batch, ir_.CreateUDiv(number, panels_));
-    column_ = ir_.CreateMul(panel, builder_.index(spec_.nr));
-    columns_ = minimum(ir_.CreateSub(n_, column_), builder_.index(spec_.nr));
-  }
-
-  void pack(size_t product, Value* target) {
-    const Product& each = plan_.products[product];
-    GemmPacker(builder_, body_, *code_.arena, code_.specs[product], plan_.n, each)
-        .pack({column_, columns_, body_.index(each.k.extent), target});
-  }
-
-  const GemmSpec& spec_;
-  GemmLayout layout_;
-  Value* panels_ = nullptr;
-};
-
-class PackEmitter : PanelEmitter {
- public:
-  PackEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code, size_t product)
-      : PanelEmitter(module, target, code), product_(product) {}
-
-  void emit() {
-    begin("pack");
-    Value* bytes = body_.index(layout_.panel_bytes(plan_.products[product_].k.extent));
-    Value* buffer = panel_buffer(0);
-    builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
-      const BodyCode::Scope scope(body_);
-      set_panel(item);
-      pack(product_, builder_.offset(buffer, ir_.CreateMul(item, bytes)));
-    });
-    ir_.CreateRetVoid();
-  }
-
- private:
-  size_t product_;
-};
 
 class GemmEmitter : PanelEmitter {
  public:
@@ -78,10 +21,8 @@ class GemmEmitter : PanelEmitter {
 
   void emit() {
     emit_tiles();
-    begin("gemm");
-    m_ = body_.index(plan_.m.extent);
+    begin_with_rows("gemm");
     row_blocks_ = body_.index(layout_.row_blocks(plan_.m.extent));
-    row_batch_ = body_.index(product_of_extents(plan_.row_batch));
     panels_of_batches_ = body_.index(code_.pack_items(builder_.target()));
     const auto tile_bytes = static_cast<uint64_t>(spec_.mr) * static_cast<uint64_t>(spec_.nr) *
                             static_cast<uint64_t>(layout_.sum_bytes());
@@ -104,40 +45,62 @@ class GemmEmitter : PanelEmitter {
     Value* step;
     Value* next = nullptr;  // where what the next panel is made of begins; null: not asked for
   };
+  using TileArguments = llvm::SmallVector<Value*, kTileArguments>;
 
   void emit_tiles() {
+    const bool direct = code_.direct_position().has_value();
     if (spec_.mode == GemmMode::kAmxBf16 || spec_.mode == GemmMode::kAmxI8) {
-      full_ = emit_amx_tile(builder_, spec_);
+      full_ = storing_ = emit_amx_tile(builder_, spec_);
       return;
     }
     const int vectors = layout_.vectors();
     if (spec_.blocks.size > 0) {
-      full_ = emit_block_tile(builder_, spec_, spec_.mr, spec_.whole_rows);
+      full_ = storing_ = emit_block_tile(builder_, spec_, spec_.mr, spec_.whole_rows);
       if (spec_.row_tail > 0)
         few_rows_ = emit_block_tile(builder_, spec_, spec_.row_tail, spec_.whole_rows);
       return;
     }
-    GemmTile full(builder_, spec_, spec_.mr, vectors, spec_.whole_rows);
-    if (code_.streaming) full.stream();
-    full_ = full.emit();
+    if (direct) storing_ = storing_tile();
+    if (direct && code_.has_whole_tiles()) return;
+    const bool same = direct && code_.stored_dtype() == spec_.accumulator;
+    full_ = same ? storing_ : GemmTile(builder_, spec_, spec_.mr, vectors, spec_.whole_rows).emit();
     if (spec_.row_tail > 0)
       few_rows_ = GemmTile(builder_, spec_, spec_.row_tail, vectors, spec_.whole_rows).emit();
     if (spec_.column_tail > 0)
       few_columns_ = GemmTile(builder_, spec_, spec_.mr, spec_.column_tail, false).emit();
   }
 
+  /// The tile that stores into the result where it is whole.
+  llvm::Function* storing_tile() {
+    GemmTile tile(builder_, spec_, spec_.mr, layout_.vectors(), spec_.whole_rows);
+    tile.store_as(code_.stored_dtype());
+    // A result of this size was in no near cache before.
+    constexpr int64_t kFar = int64_t{1} << 20;
+    if (code_.streaming)
+      tile.stream();
+    else if (code_.stored_bytes().value_or(0) > kFar)
+      tile.ask_for_result();
+    return tile.emit();
+  }
+
   /// One work item: a block of rows times one panel. Gives the number of the panel that lies packed
   /// in the scratch afterwards.
   Value* emit_item(Value* item, Value* packed) {
+    part_ = builder_.index(0);
+    if (spec_.split > 1) {
+      // Outermost, so that threads have stretches of k of their own.
+      Value* of_part = ir_.CreateMul(ir_.CreateMul(panels_of_batches_, row_batch_), row_blocks_);
+      part_ = ir_.CreateUDiv(item, of_part);
+      item = ir_.CreateURem(item, of_part);
+    }
     Value* row_block = ir_.CreateURem(item, row_blocks_);
     Value* rest = ir_.CreateUDiv(item, row_blocks_);
-    if (spec_.b_source == GemmB::kInPlace && spec_.row_block > 0) {
-      // Nothing is packed, so threads may have rows of their own: next to each other in a row of
-      // the result they would write to the same lines.
+    if (spec_.rows_outer && spec_.row_block > 0) {
       Value* others = ir_.CreateMul(panels_of_batches_, row_batch_);
       row_block = ir_.CreateUDiv(item, others);
       rest = ir_.CreateURem(item, others);
     }
+    block_ = rest;
     body_.set_axes(plan_.row_batch, ir_.CreateURem(rest, row_batch_));
     Value* number = ir_.CreateUDiv(rest, row_batch_);
     set_panel(number);
@@ -147,45 +110,59 @@ class GemmEmitter : PanelEmitter {
       first_row_ = ir_.CreateMul(row_block, builder_.index(spec_.row_block));
       end_row_ = minimum(ir_.CreateAdd(first_row_, builder_.index(spec_.row_block)), m_);
     }
+    Value* own = ir_.CreateAdd(ir_.CreateMul(part_, panels_of_batches_), number);
     std::vector<PanelPlace> panels;
     for (size_t i = 0; i < plan_.products.size(); ++i)
-      panels.push_back(panel_place(i, number, packed));
+      panels.push_back(panel_place(i, number, ir_.CreateICmpNE(own, packed)));
     if (spec_.kc > 0)
       emit_passes(panels);
     else
       emit_rows(panels);
-    return number;
+    return own;
   }
 
-  PanelPlace panel_place(size_t product, Value* number, Value* packed) {
+  /// The steps of k that the current item sums.
+  Steps steps_of(size_t product) {
+    const Expr& extent = plan_.products[product].k.extent;
+    Value* k = body_.index(extent);
+    if (spec_.split == 1) return {builder_.index(0), k};
+    Value* most = body_.index(layout_.part_steps(extent));
+    Value* first = ir_.CreateMul(part_, most);
+    Value* rest = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ir_.CreateSub(k, first),
+                                            builder_.index(0));
+    return {first, minimum(rest, most)};
+  }
+
+  PanelPlace panel_place(size_t product, Value* number, Value* must_pack) {
     const Product& each = plan_.products[product];
     const GemmLayout layout(code_.specs[product], builder_.target());
+    const Steps steps = steps_of(product);
     Value* packed_step = builder_.index(layout.row_bytes());
     if (spec_.b_source == GemmB::kPrepacked) {
       Value* at = ir_.CreateMul(number, body_.index(layout.panel_bytes(each.k.extent)));
-      Value* units =
-          builder_.offset(builder_.offset(panel_buffer(product), at), layout.header_bytes());
+      Value* first = ir_.CreateUDiv(steps.first, builder_.index(layout.group()));
+      at = ir_.CreateAdd(at, ir_.CreateMul(first, packed_step));
+      Value* units = builder_.offset(builder_.offset(buffer_after_tensors(product), at),
+                                     layout.header_bytes());
       return {units, packed_step, next_packed(units, layout, each.k.extent)};
     }
     Value* panel = builder_.offset(entry_.scratch,
                                    body_.index(code_.panel_offset(product, builder_.target())));
-    Value* must_pack = ir_.CreateICmpNE(number, packed);
     Value* whole = ir_.CreateICmpEQ(columns_, builder_.index(spec_.nr));
     const bool in_place = spec_.b_source == GemmB::kInPlace;
     // In place, only a last narrow panel is packed: reading past its columns could fault.
     if (in_place) must_pack = ir_.CreateAnd(must_pack, ir_.CreateNot(whole));
     builder_.if_then(must_pack, [&] {
       const BodyCode::Scope scope(body_);
-      pack(product, panel);
+      pack(product, steps, panel);
     });
     Value* units = builder_.offset(panel, layout.header_bytes());
     Value* next = spec_.ahead > 0 && each.b.place ? next_panel(each.b) : nullptr;
     if (!in_place) return {units, packed_step, next};
-    const ProductOperand::Place& place = *each.b.place;
-    return {
-        ir_.CreateSelect(whole, source_of(each.b, column_), units),
-        ir_.CreateSelect(whole, body_.index(place.k_stride * element_bytes(each.b)), packed_step),
-        next};
+    Value* k_row = body_.index(each.b.place->k_stride * element_bytes(each.b));
+    Value* source = builder_.offset(source_of(each.b, column_), ir_.CreateMul(steps.first, k_row));
+    return {ir_.CreateSelect(whole, source, units), ir_.CreateSelect(whole, k_row, packed_step),
+            next};
   }
 
   static int64_t element_bytes(const ProductOperand& operand) {
@@ -271,39 +248,60 @@ class GemmEmitter : PanelEmitter {
 
   void emit_rows(const std::vector<PanelPlace>& panels) {
     const std::optional<Expr> direct = code_.direct_position();
+    Value* tile_row = builder_.index(int64_t{spec_.nr} * layout_.sum_bytes());
     for_each_tile([&](Value* row, Value* rows) {
-      Value* tile_row = builder_.index(int64_t{spec_.nr} * layout_.sum_bytes());
-      std::vector<Value*> out = tile_sums_;
-      Value* out_row = tile_row;
-      Value* whole = nullptr;
-      if (direct) {
-        whole = ir_.CreateAnd(ir_.CreateICmpEQ(rows, builder_.index(spec_.mr)),
-                              ir_.CreateICmpEQ(columns_, builder_.index(spec_.nr)));
+      const auto multiply = [&](size_t product, Value* out, Value* out_row) {
+        const Steps steps = steps_of(product);
+        return arguments_of(product, row, rows, steps.first, steps.count, panels[product], out,
+                            out_row, starts_from_header());
+      };
+      const auto by_way_of_sums = [&] {
+        const BodyCode::Scope scope(body_);
+        const bool in_parts = spec_.split > 1;
+        for (size_t i = 0; i < panels.size(); ++i)
+          call_tile(multiply(i, in_parts ? sums_of_part(i, row) : tile_sums_[i], tile_row), rows);
+        if (!in_parts) finish(row, rows, tile_sums_, tile_row);
+        return Carried{};
+      };
+      const auto into_result = [&] {
+        const BodyCode::Scope scope(body_);
         const auto [c, c_row] = place_in_result(*direct, row);
-        out[0] = ir_.CreateSelect(whole, c, out[0]);
-        out_row = ir_.CreateSelect(whole, c_row, out_row);
+        return call(storing_, multiply(0, c, c_row));
+      };
+      if (!direct || code_.has_whole_tiles()) {
+        direct ? into_result() : by_way_of_sums();
+        return;
       }
-      for (size_t i = 0; i < panels.size(); ++i)
-        call_tile(i, row, rows, builder_.index(0), body_.index(plan_.products[i].k.extent),
-                  panels[i], out[i], out_row, builder_.index(1));
-      const auto finish_rows = [&] { finish(row, rows, tile_sums_, tile_row); };
-      if (direct)
-        builder_.if_then(ir_.CreateNot(whole), finish_rows);
-      else
-        finish_rows();
+      Value* whole = ir_.CreateAnd(ir_.CreateICmpEQ(rows, builder_.index(spec_.mr)),
+                                   ir_.CreateICmpEQ(columns_, builder_.index(spec_.nr)));
+      builder_.if_else(whole, into_result, by_way_of_sums);
     });
+  }
+
+  /// Panels that are packed ahead have one header for all of k.
+  Value* starts_from_header() {
+    if (spec_.split == 1 || spec_.b_source != GemmB::kPrepacked) return builder_.index(1);
+    return ir_.CreateZExt(ir_.CreateICmpEQ(part_, builder_.index(0)), builder_.i64());
+  }
+
+  Value* sums_of_part(size_t product, Value* row) {
+    const size_t panels = spec_.b_source == GemmB::kPrepacked ? plan_.products.size() : 0;
+    Value* part = ir_.CreateMul(part_, body_.index(code_.part_bytes(builder_.target())));
+    return builder_.offset(builder_.offset(buffer_after_tensors(panels + product), part),
+                           place_of_sums(block_, row));
   }
 
   std::pair<Value*, Value*> place_in_result(const Expr& position, Value* row) {
     body_.set_axis(plan_.m.flat, row);
     body_.set_axis(plan_.n.flat, column_);
-    Value* bytes = ir_.CreateMul(body_.index(position), builder_.index(layout_.sum_bytes()));
+    const int64_t bytes = graph::bits(code_.stored_dtype()) / 8;
+    Value* at = ir_.CreateMul(body_.index(position), builder_.index(bytes));
     const auto along_m = stride_along(position, plan_.m.flat);
-    return {builder_.offset(body_.buffer(plan_.roots[0].tensor), bytes),
-            body_.index(along_m->stride * layout_.sum_bytes())};
+    return {builder_.offset(body_.buffer(plan_.roots[0].tensor), at),
+            body_.index(along_m->stride * bytes)};
   }
 
-  /// All of k in several passes over the rows, with sums kept in scratch.
+  /// All of k (or of its part) in several passes over the rows, with sums kept in memory.
   void emit_passes(const std::vector<PanelPlace>& panels) {
     Value* sums_row = builder_.index(int64_t{spec_.nr} * layout_.sum_bytes());
     std::vector<Value*> sums;
@@ -311,11 +309,12 @@ class GemmEmitter : PanelEmitter {
       sums.push_back(
           builder_.offset(entry_.scratch, body_.index(code_.sums_offset(i, builder_.target()))));
     const auto sums_of = [&](size_t product, Value* row) {
+      if (spec_.split > 1) return sums_of_part(product, row);
       Value* from = ir_.CreateSub(row, first_row_);
       return builder_.offset(sums[product], ir_.CreateMul(from, sums_row));
     };
     for (size_t i = 0; i < panels.size(); ++i) {
-      Value* k = body_.index(plan_.products[i].k.extent);
+      const auto [first_step, k] = steps_of(i);
       // No pass at all would leave the sums as they are.
       Value* end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, k, builder_.index(1));
       builder_.loop(builder_.index(0), end, builder_.index(spec_.kc), [&](Value* begin) {
@@ -328,27 +327,32 @@ class GemmEmitter : PanelEmitter {
         if (next != nullptr && spec_.b_source == GemmB::kPrepacked)
           next = builder_.offset(next, at);
         const PanelPlace part{builder_.offset(panels[i].pointer, at), panels[i].step, next};
+        Value* from = ir_.CreateAdd(first_step, begin);
         for_each_tile([&](Value* row, Value* rows) {
-          call_tile(i, row, rows, begin, count, part, sums_of(i, row), sums_row, first);
+          call_tile(arguments_of(i, row, rows, from, count, part, sums_of(i, row), sums_row, first),
+                    rows);
         });
       });
     }
+    if (spec_.split > 1) return;
     std::vector<Value*> all;
     for (size_t i = 0; i < panels.size(); ++i) all.push_back(sums_of(i, first_row_));
     finish(first_row_, ir_.CreateSub(end_row_, first_row_), all, sums_row);
   }
 
-  void call_tile(size_t product, Value* row, Value* rows, Value* k_begin, Value* k_count,
-                 const PanelPlace& panel, Value* out, Value* out_row, Value* first) {
+  TileArguments arguments_of(size_t product, Value* row, Value* rows, Value* k_begin,
+                             Value* k_count, const PanelPlace& panel, Value* out, Value* out_row,
+                             Value* first) {
     const ProductOperand::Place& a = *plan_.products[product].a.place;
     const int64_t bytes = graph::bits(spec_.a) / 8;
     Value* a_row = body_.index(a.outer_stride * bytes);
     Value* a_element = body_.index(a.k_stride * bytes);
     Value* start = builder_.offset(body_.buffer(a.tensor), body_.index(a.position * bytes));
     start = builder_.offset(start, ir_.CreateMul(row, a_row));
-    Value* arguments[kTileArguments];
+    TileArguments arguments(spec_.ahead > 0 ? kTileArguments : kTileCommon);
     arguments[kTileA] = builder_.offset(start, ir_.CreateMul(k_begin, a_element));
-    arguments[kTileARow] = a_row;
+    // A panel has the elements of one step side by side; tiles begin where panels do.
+    arguments[kTileARow] = spec_.a_source == GemmA::kPacked ? builder_.index(bytes) : a_row;
     arguments[kTileAStep] = ir_.CreateMul(a_element, builder_.index(layout_.group()));
     arguments[kTileB] = panel.pointer;
     arguments[kTileBStep] = panel.step;
@@ -358,36 +362,44 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileOutRow] = out_row;
     arguments[kTileRows] = rows;
     arguments[kTileFirst] = first;
-    if (spec_.ahead > 0) set_ahead(plan_.products[product], row, k_begin, panel.next, arguments);
-    const llvm::ArrayRef<Value*> all(arguments, spec_.ahead > 0 ? kTileArguments : kTileCommon);
-    const auto call = [&](llvm::Function* tile) {
-      return [&, tile] {
-        ir_.CreateCall(tile, all);
-        return Carried{};
-      };
-    };
+    if (spec_.ahead > 0)
+      set_ahead(plan_.products[product], row, k_begin, panel.next, arguments.data());
+    return arguments;
+  }
+
+  Carried call(llvm::Function* tile, const TileArguments& arguments) {
+    ir_.CreateCall(tile, arguments);
+    return {};
+  }
+
+  /// Calls the tile that fits the rows and columns that there are.
+  void call_tile(const TileArguments& arguments, Value* rows) {
     const auto by_rows = [&] {
-      if (few_rows_ == nullptr) return call(full_)();
-      return builder_.if_else(ir_.CreateICmpSLE(rows, builder_.index(spec_.row_tail)),
-                              call(few_rows_), call(full_));
+      if (few_rows_ == nullptr) return call(full_, arguments);
+      return builder_.if_else(
+          ir_.CreateICmpSLE(rows, builder_.index(spec_.row_tail)),
+          [&] { return call(few_rows_, arguments); }, [&] { return call(full_, arguments); });
     };
     if (few_columns_ == nullptr) {
       by_rows();
       return;
     }
     const int64_t few = int64_t{spec_.column_tail} * layout_.lanes();
-    builder_.if_else(ir_.CreateICmpSLE(columns_, builder_.index(few)), call(few_columns_), by_rows);
+    builder_.if_else(
+        ir_.CreateICmpSLE(columns_, builder_.index(few)),
+        [&] { return call(few_columns_, arguments); }, by_rows);
   }
 
   llvm::Function* full_ = nullptr;
+  llvm::Function* storing_ = nullptr;  // of whole tiles, into the result
   llvm::Function* few_rows_ = nullptr;
   llvm::Function* few_columns_ = nullptr;
-  Value* m_ = nullptr;
   Value* row_blocks_ = nullptr;
-  Value* row_batch_ = nullptr;
   Value* panels_of_batches_ = nullptr;
   std::vector<Value*> tile_sums_;
   // Of the current item.
+  Value* part_ = nullptr;
+  Value* block_ = nullptr;
   Value* first_row_ = nullptr;
   Value* end_row_ = nullptr;
 };
@@ -396,11 +408,6 @@ class GemmEmitter : PanelEmitter {
 
 void emit_gemm(llvm::Module& module, const CpuTarget& target, const GemmCode& code) {
   GemmEmitter(module, target, code).emit();
-}
-
-void emit_gemm_pack(llvm::Module& module, const CpuTarget& target, const GemmCode& code,
-                    size_t product) {
-  PackEmitter(module, target, code, product).emit();
 }
 
 }  // namespace luminal::codegen

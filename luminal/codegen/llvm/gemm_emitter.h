@@ -1,6 +1,6 @@
-// The entries of generated products: "gemm" computes work items (a block of rows times one panel of
-// columns, of one batch) with everything that is done to operands and sums; "pack" makes the panels
-// of one product ahead.
+// The entry of generated products: "gemm" computes work items (a block of rows times one panel of
+// columns, of one batch and one part of k) with everything that is done to operands and, unless k
+// is split, to sums.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,10 +9,8 @@
 
 namespace luminal::codegen {
 
-/// Adds the entry "gemm" to a module.
+/// Adds the entry "gemm" to a module. Buffers after the tensors are panels that are packed ahead,
+/// then sums of parts of k, for each product one.
 void emit_gemm(llvm::Module& module, const CpuTarget& target, const GemmCode& code);
-/// Adds the entry "pack", which makes the panels of one product in the buffer after the tensors.
-void emit_gemm_pack(llvm::Module& module, const CpuTarget& target, const GemmCode& code,
-                    size_t product);
 
 }  // namespace luminal::codegen

@@ -91,15 +91,16 @@ Value* GemmPacker::units_along_columns(const Panel& panel, Value* unit,
   const int group = layout_.group();
   if (group == 1) {
     const BodyCode::Scope scope(body_);
-    set_k(unit);
+    set_k(ir_.CreateAdd(panel.first, unit));
     spread();
     return panel_value();
   }
   Value* units = VectorBuilder::integer(unit_vector(), 0);
-  Value* last = ir_.CreateSub(panel.k, builder_.index(1));
+  Value* last = ir_.CreateSub(ir_.CreateAdd(panel.first, panel.k), builder_.index(1));
   for (int g = 0; g < group; ++g) {
     const BodyCode::Scope scope(body_);
     Value* k = ir_.CreateAdd(ir_.CreateMul(unit, builder_.index(group)), builder_.index(g));
+    k = ir_.CreateAdd(panel.first, k);
     // The last unit may have fewer steps; what is missing is zero.
     set_k(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, last));
     spread();
@@ -157,9 +158,10 @@ GemmPacker::PlainColumns GemmPacker::plain_columns(const Panel& panel) {
   const int lanes = layout_.lanes();
   Value* position = ir_.CreateAdd(body_.index(place.position), panel.column);
   PlainColumns result;
+  result.row_bytes = body_.index(place.k_stride * bytes);
   result.first =
       builder_.offset(body_.buffer(place.tensor), ir_.CreateMul(position, builder_.index(bytes)));
-  result.row_bytes = body_.index(place.k_stride * bytes);
+  result.first = builder_.offset(result.first, ir_.CreateMul(panel.first, result.row_bytes));
   for (int v = 0; v < layout_.vectors(); ++v) {
     Value* rest = ir_.CreateSub(panel.columns, builder_.index(int64_t{v} * lanes));
     result.masks.push_back(builder_.lanes_below(rest, lanes));
@@ -217,17 +219,21 @@ std::vector<Expr> GemmPacker::window_order() const {
   return result;
 }
 
-void GemmPacker::for_each_k(std::span<const Expr> axes, llvm::function_ref<void()> body) {
+/// Axes of their own are walked from end to end; one axis only where the panel has it.
+void GemmPacker::for_each_k(const Panel& panel, std::span<const Expr> axes,
+                            llvm::function_ref<void()> body) {
   if (axes.empty()) return body();
-  if (!axes[0].is_axis()) return for_each_k(axes.subspan(1), body);
+  if (!axes[0].is_axis()) return for_each_k(panel, axes.subspan(1), body);
   const bool innermost = axes.size() == 1;
   if (innermost) body_.prepare_loop(product_.b.value, axes[0]);
-  builder_.loop(builder_.index(0), body_.index(axes[0].axis_extent()), builder_.index(1),
-                [&](Value* position) {
-                  const BodyCode::Scope scope(body_);
-                  body_.set_axis(axes[0], position);
-                  for_each_k(axes.subspan(1), body);
-                });
+  const bool one = product_.b.flat_k;
+  Value* begin = one ? panel.first : builder_.index(0);
+  Value* end = one ? ir_.CreateAdd(panel.first, panel.k) : body_.index(axes[0].axis_extent());
+  builder_.loop(begin, end, builder_.index(1), [&](Value* position) {
+    const BodyCode::Scope scope(body_);
+    body_.set_axis(axes[0], position);
+    for_each_k(panel, axes.subspan(1), body);
+  });
   if (innermost) body_.forget_loop();
 }
 
@@ -272,7 +278,9 @@ void GemmPacker::pack_window(const Panel& panel, Value* vector, bool one_run) {
   for (const Expr& axis : product_.k.axes) row = row * axis.axis_extent() + axis;
   if (product_.b.flat_k) row = product_.k.flat;
   const std::vector<Expr> order = window_order();
-  for_each_k(order, [&] { store_units(panel, body_.index(row), vector, panel_value()); });
+  for_each_k(panel, order, [&] {
+    store_units(panel, ir_.CreateSub(body_.index(row), panel.first), vector, panel_value());
+  });
 }
 
 /// `lanes` units of one column of B from unit `unit` on.
@@ -289,7 +297,7 @@ Value* GemmPacker::units_along_k(const Panel& panel, Value* column, Value* unit)
   else
     body_.set_axes(n_.axes, column);
   Value* mask = builder_.lanes_below(ir_.CreateSub(panel.k, k), elements);
-  body_.spread(product_.k.flat, k, elements, mask);
+  body_.spread(product_.k.flat, ir_.CreateAdd(panel.first, k), elements, mask);
   if (layout_.group() == 1) return panel_value();
   Value* bits = element(body_.wide_value(product_.b.value));
   // A body may be something else than zero past the end of k.

@@ -28,8 +28,9 @@ class GemmPacker {
   struct Panel {
     llvm::Value* column;
     llvm::Value* columns;  ///< that exist, at most nr
-    llvm::Value* k;
-    llvm::Value* target;  ///< where the panel goes, its header first
+    llvm::Value* first;    ///< step of k
+    llvm::Value* k;        ///< steps from there on
+    llvm::Value* target;   ///< where the panel goes, its header first
   };
   void pack(const Panel& panel);
 
@@ -58,7 +59,8 @@ class GemmPacker {
   void set_k(llvm::Value* k);
   void spread_columns(const Panel& panel, llvm::Value* vector);
   std::vector<symbolic::Expr> window_order() const;
-  void for_each_k(std::span<const symbolic::Expr> axes, llvm::function_ref<void()> body);
+  void for_each_k(const Panel& panel, std::span<const symbolic::Expr> axes,
+                  llvm::function_ref<void()> body);
   void store_units(const Panel& panel, llvm::Value* unit_row, llvm::Value* vector,
                    llvm::Value* units);
   llvm::Value* add_to_sums(llvm::Value* sums, llvm::Value* units);

@@ -114,6 +114,48 @@ void set_passes(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& la
     spec.row_block = std::max(spec.mr, kRowsOfPasses / spec.mr * spec.mr);
 }
 
+/// Few tiles leave threads idle, or some with one more than others: parts of a long k are more
+/// items. And a long matrix that is read in place without passes falls out of the second cache.
+/// Both have to make up for the launch that adds up the parts.
+void set_split(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
+  constexpr double kLaunch = 10000;  // cycles
+  constexpr double kSumsPerCycle = 4;
+  constexpr double kClearly = 1.15;
+  constexpr double kFarAway = 1.3;
+  constexpr int64_t kSecondCache = 512 << 10;
+  constexpr int64_t kLeastUnits = 256;
+  constexpr int kMostParts = 32;
+  const bool packs_windows = spec.b_source == GemmB::kPackedHere && !problem.b_one_k;
+  if (problem.threads == 1 || (problem.ordered && graph::is_float(problem.accumulator)) ||
+      packs_windows)
+    return;
+  const auto ceil = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t rows =
+      spec.row_block > 0 ? std::min<int64_t>(spec.row_block, problem.m) : problem.m;
+  const int64_t items =
+      problem.batch * ceil(problem.n, spec.nr) * ceil(problem.m, std::max<int64_t>(1, rows));
+  const int64_t units = ceil(problem.k, layout.group());
+  const auto step =
+      static_cast<double>(ceil(rows, spec.mr) * std::max<int64_t>(8, spec.mr * layout.vectors()));
+  const bool once = items == 1 && rows <= spec.mr;
+  const auto cycles = [&](int64_t split) {
+    const auto turns = static_cast<double>(ceil(items * split, problem.threads));
+    const int64_t part = ceil(units, split);
+    double products = turns * step * static_cast<double>(part);
+    if (spec.b_source == GemmB::kInPlace && !once && part * layout.row_bytes() > kSecondCache)
+      products *= kFarAway;
+    if (split == 1) return products;
+    const auto sums = static_cast<double>(split * problem.batch * problem.m * problem.n);
+    return products + kLaunch + 2 * sums / kSumsPerCycle / problem.threads;
+  };
+  double best = cycles(1) / kClearly;
+  for (int split = 2; split <= kMostParts && units / split >= kLeastUnits; split *= 2)
+    if (cycles(split) < best) {
+      best = cycles(split);
+      spec.split = split;
+    }
+}
+
 /// Few rows use up a panel before memory has the next one ready, so tiles ask for it.
 void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
   constexpr int64_t kInCache = int64_t{1} << 20;
@@ -133,7 +175,7 @@ void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& lay
       spec.ahead = static_cast<int>(std::min<int64_t>(4, (row_lines + row_tiles - 1) / row_tiles));
     return;
   }
-  if (problem.b_columns && spec.kc > 0) return;
+  if (problem.b_columns && (spec.kc > 0 || spec.split > 1)) return;
   const int64_t lines = spec.nr * layout.group() * bytes / kLine;
   const int64_t tiles = (problem.m + spec.mr - 1) / spec.mr;
   spec.ahead = lines > tiles ? 2 : 1;
@@ -198,6 +240,13 @@ Expr GemmLayout::panel_bytes(const Expr& k) const {
   return ceil_div(header_bytes() + units * row_bytes(), 64) * 64;
 }
 
+Expr GemmLayout::part_steps(const Expr& k) const {
+  if (spec_.split == 1) return k;
+  const bool amx = spec_.mode == GemmMode::kAmxBf16 || spec_.mode == GemmMode::kAmxI8;
+  const int64_t unit = amx ? 64 : 16;
+  return ceil_div(ceil_div(k, spec_.split), unit) * unit;
+}
+
 GemmSpec with_matrix_registers(GemmSpec spec) {
   spec.mode = spec.mode == GemmMode::kDotBf16 ? GemmMode::kAmxBf16 : GemmMode::kAmxI8;
   spec.row_block = spec.row_block == 0 ? 0 : (spec.row_block + 31) / 32 * 32;
@@ -212,22 +261,40 @@ GemmSpec with_matrix_registers(GemmSpec spec) {
   return spec;
 }
 
-std::string to_string(const GemmSpec& spec) {
-  constexpr std::string_view kModes[] = {"fma", "dot-bf16", "dot-i8", "amx-bf16", "amx-i8"};
-  constexpr std::string_view kSources[] = {"prepacked", "packed", "in-place"};
-  const std::string text = fmt::format(
-      "gemm {} x {}{} in {} {} b {} as {} tile {}x{} tails {}x{}{} unroll {} rows {} kc {} "
-      "ahead {}",
-      spec.a, spec.b, spec.b_columns ? "^T" : "", spec.accumulator,
-      kModes[static_cast<int>(spec.mode)], kSources[static_cast<int>(spec.b_source)], spec.panel,
-      spec.mr, spec.nr, spec.row_tail, spec.column_tail, spec.whole_rows ? " exactly" : "",
-      spec.k_unroll, spec.row_block, spec.kc, spec.ahead);
-  if (spec.blocks.size == 0) return text;
+namespace {
+
+constexpr std::string_view kModes[] = {"fma", "dot-bf16", "dot-i8", "amx-bf16", "amx-i8"};
+
+std::string to_string(const GemmBlocks& blocks) {
   const auto name = [](const std::optional<DType>& dtype) {
     return dtype ? graph::name(*dtype) : "none";
   };
-  return fmt::format("{} blocks of {} digits from {} scale {} offset {}", text, spec.blocks.size,
-                     -spec.blocks.zero, name(spec.blocks.scale), name(spec.blocks.offset));
+  return fmt::format("blocks of {} digits from {} scale {} offset {}", blocks.size, -blocks.zero,
+                     name(blocks.scale), name(blocks.offset));
+}
+
+}  // namespace
+
+std::string panels_text(const GemmSpec& spec) {
+  const std::string text =
+      fmt::format("panels of {}{} as {} for {} {} width {}", spec.b, spec.b_columns ? "^T" : "",
+                  spec.panel, spec.accumulator, kModes[static_cast<int>(spec.mode)], spec.nr);
+  return spec.blocks.size == 0 ? text : fmt::format("{} {}", text, to_string(spec.blocks));
+}
+
+std::string to_string(const GemmSpec& spec) {
+  // A copy of rows shows in what is stored before.
+  constexpr std::string_view kSources[] = {"prepacked", "packed", "in-place"};
+  const std::string text = fmt::format(
+      "gemm {} x {}{} in {} {}{} b {} as {} tile {}x{} tails {}x{}{} unroll {} rows {}{} kc {} "
+      "ahead {}",
+      spec.a, spec.b, spec.b_columns ? "^T" : "", spec.accumulator,
+      kModes[static_cast<int>(spec.mode)], spec.a_source == GemmA::kPacked ? " a packed" : "",
+      kSources[static_cast<int>(spec.b_source)], spec.panel, spec.mr, spec.nr, spec.row_tail,
+      spec.column_tail, spec.whole_rows ? " exactly" : "", spec.k_unroll, spec.row_block,
+      spec.rows_outer ? " first" : "", spec.kc, spec.ahead);
+  if (spec.split > 1) return fmt::format("{} split {}", text, spec.split);
+  return spec.blocks.size == 0 ? text : fmt::format("{} {}", text, to_string(spec.blocks));
 }
 
 int most_rows_of_blocks(const CpuTarget& target) {
@@ -298,7 +365,11 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     set_tile(spec, problem, lanes, target, tile);
     spec.b_source = source_of(problem, spec);
     set_row_block(spec, problem);
+    // Nothing is packed, so threads may have rows of their own: next to each other in a row of the
+    // result they would write to the same lines.
+    spec.rows_outer = spec.b_source == GemmB::kInPlace && spec.row_block > 0;
     if (spec.b_source != GemmB::kInPlace) set_passes(spec, problem, GemmLayout(spec, target));
+    set_split(spec, problem, GemmLayout(spec, target));
     set_ahead(spec, problem, GemmLayout(spec, target));
     if (std::none_of(result.begin(), result.end(),
                      [&](const GemmSpec& other) { return to_string(other) == to_string(spec); }))

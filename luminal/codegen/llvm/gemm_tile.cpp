@@ -28,12 +28,7 @@ llvm::Function* GemmTile::emit() {
     if (!whole_) row = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, last_row);
     row_offsets_.push_back(ir_.CreateMul(row, a_row_bytes()));
   }
-  const Carried sums = run_over_k(initial_sums());
-  const Access access{.align = streaming_ ? layout_.lanes() * layout_.sum_bytes() : 0,
-                      .streaming = streaming_};
-  for (int r = 0; r < rows_; ++r)
-    for (int v = 0; v < vectors_; ++v)
-      builder_.store(sums[static_cast<size_t>(r * vectors_ + v)], out_place(r, v), access);
+  store_sums(run_over_k(initial_sums()));
   ir_.CreateRetVoid();
   return function_;
 }
@@ -41,7 +36,32 @@ llvm::Function* GemmTile::emit() {
 Value* GemmTile::out_place(int row, int vector) {
   Value* at = ir_.CreateMul(builder_.index(row), argument(kTileOutRow));
   return builder_.offset(builder_.offset(argument(kTileOut), at),
-                         int64_t{vector} * layout_.lanes() * layout_.sum_bytes());
+                         int64_t{vector} * layout_.lanes() * (graph::bits(stored_) / 8));
+}
+
+void GemmTile::store_sums(llvm::ArrayRef<Value*> sums) {
+  // Narrow elements of two vectors are one: rounding them together takes one instruction.
+  const int together = stored_ != spec_.accumulator && vectors_ % 2 == 0 ? 2 : 1;
+  const int bytes = together * layout_.lanes() * (graph::bits(stored_) / 8);
+  const Access access{.align = streaming_ ? bytes : 0, .streaming = streaming_};
+  ElementCode code(builder_);
+  for (int r = 0; r < rows_; ++r)
+    for (int v = 0; v < vectors_; v += together) {
+      const auto first = static_cast<size_t>(r * vectors_ + v);
+      Value* value = builder_.join(sums.slice(first, static_cast<size_t>(together)));
+      code.store(stored_, value, out_place(r, v), builder_.index(0), access);
+    }
+}
+
+/// The lines that a row of the result touches, wherever it begins.
+void GemmTile::ask_for_row(Value* row) {
+  constexpr int64_t kLine = 64;
+  constexpr int kFirstCache = 3;
+  const int64_t bytes = int64_t{vectors_} * layout_.lanes() * (graph::bits(stored_) / 8);
+  Value* begin = builder_.offset(argument(kTileOut), ir_.CreateMul(row, argument(kTileOutRow)));
+  for (int64_t at = 0; at < bytes; at += kLine)
+    builder_.prefetch(builder_.offset(begin, at), kFirstCache, true);
+  builder_.prefetch(builder_.offset(begin, bytes - 1), kFirstCache, true);
 }
 
 Carried GemmTile::initial_sums() {
@@ -51,15 +71,20 @@ Carried GemmTile::initial_sums() {
       for (int v = 0; v < vectors_; ++v) result.push_back(make(r, v));
     return result;
   };
+  const auto zeros = [&] {
+    return each([&](int, int) { return llvm::Constant::getNullValue(sum_vector()); });
+  };
   // A is read 128 too large; the header of the panel has what corrects it.
-  if (spec_.mode == GemmMode::kDotI8)
+  const auto corrections = [&] {
     return each([&](int, int v) {
       const int64_t at = int64_t{v} * layout_.lanes() * 4 - layout_.header_bytes();
       return builder_.load(sum_vector(), builder_.offset(argument(kTileB), at));
     });
-  const auto zeros = [&] {
-    return each([&](int, int) { return llvm::Constant::getNullValue(sum_vector()); });
   };
+  if (spec_.mode == GemmMode::kDotI8 && spec_.split > 1)
+    return builder_.if_else(ir_.CreateICmpNE(argument(kTileFirst), builder_.index(0)), corrections,
+                            zeros);
+  if (spec_.mode == GemmMode::kDotI8) return corrections();
   if (spec_.kc == 0) return zeros();
   return builder_.if_else(ir_.CreateICmpNE(argument(kTileFirst), builder_.index(0)), zeros, [&] {
     return each([&](int r, int v) { return builder_.load(sum_vector(), out_place(r, v)); });
@@ -72,11 +97,17 @@ Value* GemmTile::tail_unit(Value* pointer) {
   Value* unit = ir_.getInt32(0);
   Value* last = ir_.CreateSub(argument(kTileTail), builder_.index(1));
   for (int g = 0; g + 1 < layout_.group(); ++g) {
+    const auto load = [&](Value* at) {
+      llvm::Type* element = ir_.getIntNTy(static_cast<unsigned>(bits));
+      return ir_.CreateZExt(builder_.load(element, at), builder_.i32());
+    };
+    if (g == 0) {  // there is one, or there were no tail
+      unit = load(pointer);
+      continue;
+    }
     Value* exists = ir_.CreateICmpSLT(builder_.index(g), argument(kTileTail));
     Value* place = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.index(g), last);
-    Value* at = builder_.offset(pointer, ir_.CreateMul(place, builder_.index(bits / 8)));
-    Value* part = ir_.CreateZExt(builder_.load(ir_.getIntNTy(static_cast<unsigned>(bits)), at),
-                                 builder_.i32());
+    Value* part = load(builder_.offset(pointer, ir_.CreateMul(place, builder_.index(bits / 8))));
     part = ir_.CreateShl(part, ir_.getInt32(static_cast<uint32_t>(g * bits)));
     unit = ir_.CreateOr(unit, ir_.CreateSelect(exists, part, ir_.getInt32(0)));
   }
@@ -183,8 +214,21 @@ Carried GemmTile::run_over_k(const Carried& initial) {
     rest = ir_.CreateSRem(units, builder_.index(spec_.k_unroll));
     units = ir_.CreateSub(units, rest);
   }
-  state = builder_.loop(builder_.index(0), units, builder_.index(spec_.k_unroll), state,
-                        [&](Value* i, llvm::ArrayRef<Value*> now) { return step(i, now, sets); });
+  const auto steps = [&](Value* count, llvm::ArrayRef<Value*> before) {
+    return builder_.loop(builder_.index(0), count, builder_.index(spec_.k_unroll), before,
+                         [&](Value* i, llvm::ArrayRef<Value*> now) { return step(i, now, sets); });
+  };
+  if (asks_for_result_ && sets == 1) {
+    // Row by row: what is asked for at once keeps operands waiting.
+    Value* run = ir_.CreateUDiv(units, builder_.index(rows_));
+    state = builder_.loop(builder_.index(0), builder_.index(rows_), builder_.index(1), state,
+                          [&](Value* row, llvm::ArrayRef<Value*> now) {
+                            ask_for_row(row);
+                            return steps(run, now);
+                          });
+    units = ir_.CreateURem(units, builder_.index(rows_));
+  }
+  state = steps(units, state);
   if (sets > 1)
     state = builder_.loop(builder_.index(0), rest, builder_.index(1), state,
                           [&](Value* i, llvm::ArrayRef<Value*> now) { return step(i, now, 1); });

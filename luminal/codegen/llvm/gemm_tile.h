@@ -39,11 +39,16 @@ class GemmTile {
         layout_(spec, builder.target()),
         rows_(rows),
         vectors_(vectors),
-        whole_(whole) {}
+        whole_(whole),
+        stored_(spec.accumulator) {}
   virtual ~GemmTile() = default;
 
+  /// What sums are stored as, rounded if it is narrow. Else: as they are.
+  void store_as(graph::DType dtype) { stored_ = dtype; }
   /// Sums go past the caches; where they go is aligned to 64 bytes.
   void stream() { streaming_ = true; }
+  /// Where sums go is asked for while they are found: it is in no near cache.
+  void ask_for_result() { asks_for_result_ = true; }
   /// Adds the function to the module; the builder's place is kept.
   llvm::Function* emit();
 
@@ -72,10 +77,14 @@ class GemmTile {
   llvm::Value* tail_unit(llvm::Value* pointer);
   llvm::Value* product(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
   llvm::Value* out_place(int row, int vector);
+  void store_sums(llvm::ArrayRef<llvm::Value*> sums);
+  void ask_for_row(llvm::Value* row);
   llvm::Value* ask_ahead(llvm::Value* pointer);
 
   bool whole_;
+  graph::DType stored_;
   bool streaming_ = false;
+  bool asks_for_result_ = false;
   llvm::Function* function_ = nullptr;
 };
 

@@ -42,6 +42,9 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
   const Expr work = kernel::work_of(arena_, copy);
   CpuKernelOptions options = options_;
   options.schedule.reset();  // it is for the main launch
+  options.constants.insert(options.constants.end(), ahead_.begin(), ahead_.end());
+  const bool ahead = is_constant(arena_, value, options);
+  if (ahead) ahead_.push_back(tensor);
   CpuKernel part = cpu_kernel(arena_, copy, target_, options);
   const size_t before = result_.temporaries.size();
   for (const Expr& bytes : part.temporaries) result_.temporaries.push_back(bytes);
@@ -52,7 +55,7 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
       else
         buffer = place(buffer.tensor);
     }
-    launch.prepare = is_constant(arena_, value, options_);
+    launch.prepare = ahead;
     launch.work = work;
     result_.launches.push_back(std::move(launch));
   }

@@ -49,6 +49,7 @@ class LaunchList {
   const CpuTarget& target_;
   const CpuKernelOptions& options_;
   std::map<kernel::NodeId, size_t> temporary_of_;
+  std::vector<kernel::NodeId> ahead_;  // those stored tensors that constants alone are in
   CpuKernel result_;
 };
 

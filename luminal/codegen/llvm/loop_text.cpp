@@ -27,14 +27,21 @@ std::string extents_text(const std::vector<Expr>& axes) {
 class LoopText {
  public:
   LoopText(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuKernel& code,
-           const CpuTarget& target, const CpuKernelOptions& options)
-      : arena_(arena), kernel_(kernel), code_(code), target_(target), options_(options) {}
+           const std::vector<bool>& small, const CpuTarget& target, const CpuKernelOptions& options)
+      : arena_(arena),
+        kernel_(kernel),
+        code_(code),
+        small_(small),
+        target_(target),
+        options_(options) {}
 
   std::string run() {
     const std::string& family = code_.schedule.family();
-    for (size_t k = 0; k + 1 < code_.launches.size(); ++k) launch_before(code_.launches[k]);
+    const size_t main =
+        code_.launches.size() - (code_.schedule.find("split").value_or(1) > 1 ? 2 : 1);
+    for (size_t k = 0; k < main; ++k) launch_before(code_.launches[k], small_[k]);
     if (family == kNestFamily || family == kScanFamily) return text_ + nest();
-    dealt_out(code_.launches.back());
+    dealt_out(code_.launches[main]);
     ++depth_;
     if (family == kGemmFamily || family == kGemmBlocksFamily) gemm();
     if (family == kGemvFamily) gemv();
@@ -59,9 +66,18 @@ class LoopText {
   }
   int64_t choice(std::string_view name) const { return code_.schedule.at(name); }
 
-  void launch_before(const CpuLaunch& launch) {
-    line("{}: {}, {} items for all threads", launch.prepare ? "once for all runs" : "before",
-         launch_purpose(launch.source.entries.front().name), to_string(launch.items));
+  static std::string items_text(const CpuLaunch& launch) {
+    return launch.items.is_constant(1) ? "1 item" : to_string(launch.items) + " items";
+  }
+
+  /// Small launches are part of the main one: no step of a run shows them.
+  void launch_before(const CpuLaunch& launch, bool small) {
+    const std::string purpose = launch_purpose(launch.source.entries.front().name);
+    if (small)
+      line("first every thread for itself: {}, {}", purpose, items_text(launch));
+    else
+      line("{}: {}, {} for all threads", launch.prepare ? "once for all runs" : "before", purpose,
+           items_text(launch));
   }
 
   void dealt_out(const CpuLaunch& launch) {
@@ -69,7 +85,7 @@ class LoopText {
                                          : fmt::format("{} threads", options_.threads);
     how += launch.chunk > 0 ? fmt::format(", {} at a time as they get done", launch.chunk)
                             : ", in equal shares";
-    line("for {} items, dealt out to {}:", to_string(launch.items), how);
+    line("for {}, dealt out to {}:", items_text(launch), how);
   }
 
   std::string nest() {
@@ -101,10 +117,21 @@ class LoopText {
     const int64_t rows = choice("row_tiles") * mr;
     line("item: {} columns of {}, {} rows of {}{}", nr, to_string(plan->n.extent),
          rows > 0 ? fmt::to_string(rows) : "all", to_string(plan->m.extent), batches(*plan));
+    if (!blocks && rows > 0)
+      line("items one after the other: {}",
+           choice("outer") != 0 ? "all panels of a block of rows, then the next block"
+                                : "all blocks of rows of a panel, then the next panel");
+    if (!blocks && choice("a") > 0)
+      line("rows were copied before: {}", choice("a") == static_cast<int64_t>(GemmA::kPacked)
+                                              ? "into panels of as many as a tile has"
+                                              : "along k, unless they lie so");
     line("{}", where_b_is(blocks));
     const int64_t kc = blocks ? 0 : choice("kc");
+    const int64_t split = blocks ? 1 : choice("split");
     for (const Product& each : plan->products) {
-      const std::string k = to_string(each.k.extent);
+      const std::string k =
+          split > 1 ? fmt::format("one of {} parts of {}", split, to_string(each.k.extent))
+                    : to_string(each.k.extent);
       if (kc > 0) loop("{} steps of k = {}", kc, k);
       loop("{} rows of the item", mr);
       const std::string unrolled =
@@ -113,6 +140,12 @@ class LoopText {
               : "";
       tile((kc > 0 ? fmt::to_string(kc) : k) + unrolled, mr, nr, how_products(blocks));
       depth_ -= kc > 0 ? 2 : 1;
+    }
+    if (split > 1) {
+      --depth_;
+      line("after: the sums of {} parts are added up in order, {} for all threads", split,
+           items_text(code_.launches.back()));
+      ++depth_;
     }
     line("then what is done to the sums, and the store, tile by tile");
   }
@@ -235,6 +268,7 @@ class LoopText {
   kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   const CpuKernel& code_;
+  const std::vector<bool>& small_;
   const CpuTarget& target_;
   const CpuKernelOptions& options_;
   size_t depth_ = 0;
@@ -245,14 +279,16 @@ class LoopText {
 
 std::string launch_purpose(const std::string& entry) {
   if (entry == "pack") return "packs a matrix";
+  if (entry == "join") return "adds up parts of sums";
   return entry == "nest" ? "stores an operand" : entry;
 }
 
 std::string loop_text(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuKernel& code,
-                      const CpuTarget& target, const CpuKernelOptions& options) {
+                      const std::vector<bool>& small, const CpuTarget& target,
+                      const CpuKernelOptions& options) {
   CpuKernelOptions free = options;
   free.schedule.reset();
-  return LoopText(arena, kernel, code, target, free).run();
+  return LoopText(arena, kernel, code, small, target, free).run();
 }
 
 }  // namespace luminal::codegen

@@ -79,13 +79,27 @@ void ProductEmitter::find_what_rows_share() {
   }
 }
 
+Value* ProductEmitter::load_sum(Value* place) {
+  const auto load = [&](Value* part) {
+    Value* from = parts_ == 1 ? place : builder_.offset(place, ir_.CreateMul(part, part_bytes_));
+    return body_.elements().load(accumulator_, from, builder_.index(0), sum_lanes_);
+  };
+  const Carried first{load(builder_.index(0))};
+  if (parts_ == 1) return first[0];
+  return builder_.loop(builder_.index(1), builder_.index(parts_), builder_.index(1), first,
+                       [&](Value* part, llvm::ArrayRef<Value*> now) {
+                         Value* next = load(part);
+                         return Carried{graph::is_float(accumulator_)
+                                            ? ir_.CreateFAdd(now[0], next)
+                                            : ir_.CreateAdd(now[0], next)};
+                       })[0];
+}
+
 void ProductEmitter::finish_vector(llvm::ArrayRef<Value*> sums, Value* at_row, Value* column) {
-  ElementCode& elements = body_.elements();
   for (size_t i = 0; i < sums.size(); ++i) {
     Value* at =
         ir_.CreateAdd(at_row, ir_.CreateMul(column, builder_.index(graph::bits(accumulator_) / 8)));
-    Value* sum =
-        elements.load(accumulator_, builder_.offset(sums[i], at), builder_.index(0), sum_lanes_);
+    Value* sum = load_sum(builder_.offset(sums[i], at));
     body_.define(plan_.products[i].sum,
                  value_of_sum(body_, accumulator_, plan_.products[i].dtype, sum));
   }

@@ -22,7 +22,7 @@ class ProductEmitter {
   llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
 
   /// What is done to the sums of some rows and the current columns, and storing. `sums` has one
-  /// place per product.
+  /// place per product; if there are parts they are added up, always in the same order.
   void finish(llvm::Value* row, llvm::Value* rows, llvm::ArrayRef<llvm::Value*> sums,
               llvm::Value* sums_row);
 
@@ -35,12 +35,15 @@ class ProductEmitter {
   BodyCode body_;
   EntryArguments entry_;
   llvm::Value* n_ = nullptr;
+  int parts_ = 1;  ///< of every sum
+  llvm::Value* part_bytes_ = nullptr;
   // Of the current item.
   llvm::Value* column_ = nullptr;
   llvm::Value* columns_ = nullptr;
 
  private:
   void find_what_rows_share();
+  llvm::Value* load_sum(llvm::Value* place);
   void finish_vector(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* at_row, llvm::Value* column);
 };
 

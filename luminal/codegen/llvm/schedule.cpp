@@ -21,10 +21,12 @@ struct Words {
 
 const std::vector<Words>& all_words() {
   static const std::vector<Words> words = {
+      {"a", {"in-place", "rows", "packed"}},
       {"along", {"pixels", "filters"}},
       {"b", {"prepacked", "packed", "in-place"}},
       {"mode", {"fma", "dot-bf16", "dot-i8", "amx-bf16", "amx-i8"}},
       {"order", {"pixels-outer", "filters-outer"}},
+      {"outer", {"panels", "rows"}},
       {"streaming", {"never", "large", "always"}},
   };
   return words;

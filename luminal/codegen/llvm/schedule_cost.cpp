@@ -88,10 +88,22 @@ class ScheduleCost {
     if (code_.schedule.family() == kGemvFamily) return kWithoutTiles * flops;
     const Recognised<ContractionPlan> plan = plan_contraction(arena_, kernel_, options_);
     if (!plan) return flops;
+    flops *= idle_factor();
     // Rows that are left over have tiles of their own; columns fill up a vector.
     const auto columns = static_cast<double>(typical_extent(plan->n.extent, options_));
     const double lanes = target_.lanes(graph::bits(accumulator_of(plan->products[0].dtype)));
     return columns < 1 ? flops : flops * std::ceil(columns / lanes) * lanes / columns;
+  }
+
+  /// How much longer the products take because threads have nothing to do.
+  double idle_factor() const {
+    for (const CpuLaunch& launch : code_.launches) {
+      if (launch.source.entries.front().name != "gemm") continue;
+      const double items = std::max(1.0, kernel::typical_value(launch.items, sizes_));
+      const double threads = std::max(1, options_.threads);
+      return std::ceil(items / threads) * threads / items;
+    }
+    return 1;
   }
 
   /// Seconds for writing and reading what is copied for the products in every run.
@@ -124,6 +136,10 @@ class ScheduleCost {
     const Recognised<ContractionPlan> plan = plan_contraction(arena_, kernel_, options_);
     if (!plan) return 0;
     double elements = static_cast<double>(typical_extent(plan->n.extent, options_));
+    const int64_t rows = code_.schedule.at("row_tiles") * code_.schedule.at("mr");
+    if (rows > 0 && code_.schedule.at("outer") != 0)  // again for every block of rows
+      elements *= std::ceil(static_cast<double>(typical_extent(plan->m.extent, options_)) /
+                            static_cast<double>(rows));
     for (const symbolic::Expr& axis : plan->batch)
       elements *= static_cast<double>(typical_extent(axis.axis_extent(), options_));
     double bytes = 0;

@@ -217,10 +217,10 @@ void VectorBuilder::scatter(Value* value, Value* base, Value* indices, Value* ma
                           mask);
 }
 
-void VectorBuilder::prefetch(Value* pointer, int locality) {
-  call_intrinsic(
-      llvm::Intrinsic::prefetch, {pointer->getType()},
-      {pointer, ir_.getInt32(0), ir_.getInt32(static_cast<uint32_t>(locality)), ir_.getInt32(1)});
+void VectorBuilder::prefetch(Value* pointer, int locality, bool to_write) {
+  call_intrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                 {pointer, ir_.getInt32(to_write ? 1 : 0),
+                  ir_.getInt32(static_cast<uint32_t>(locality)), ir_.getInt32(1)});
 }
 
 void VectorBuilder::fence() { ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }

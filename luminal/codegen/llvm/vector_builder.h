@@ -97,8 +97,9 @@ class VectorBuilder {
   llvm::Value* gather(llvm::Type* element, llvm::Value* base, llvm::Value* indices,
                       llvm::Value* mask);
   void scatter(llvm::Value* value, llvm::Value* base, llvm::Value* indices, llvm::Value* mask);
-  /// Asks for the line of an address; locality 3 is the nearest cache, 0 none.
-  void prefetch(llvm::Value* pointer, int locality);
+  /// Asks for the line of an address, `to_write` if it will be written; locality 3 is the nearest
+  /// cache, 0 none.
+  void prefetch(llvm::Value* pointer, int locality, bool to_write = false);
   /// After streaming stores, so that other threads see them.
   void fence();
 

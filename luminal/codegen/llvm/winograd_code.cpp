@@ -39,12 +39,14 @@ int64_t WinogradCode::part_rows() const {
 }
 
 int64_t WinogradCode::pitch() const {
-  // Whole tiles are read, and whole vectors written at the end of every row. An odd number of
-  // vectors, so that lines of neighbouring rows do not fight for one set of the cache.
-  const int64_t squares = rows * across();
-  const int64_t vectors =
-      std::max(ceil_ratio(squares, spec.nr) * spec.nr / lanes, ceil_ratio(squares + lanes, lanes));
-  return (vectors | 1) * lanes;
+  // Whole tiles are read, and whole vectors written at the end of every row.
+  const int64_t panels = ceil_ratio(rows * across(), spec.nr);
+  const int64_t written =
+      (rows - 1) * across() + ceil_ratio(across(), squares_at_once()) * squares_at_once();
+  const int64_t vectors = std::max(panels * spec.nr / lanes, ceil_ratio(written, lanes));
+  // Rows of one panel lie one after the other. Else an odd number of vectors, so that lines of
+  // neighbouring rows do not fight for one set of the cache.
+  return (panels == 1 ? vectors : vectors | 1) * lanes;
 }
 
 int64_t WinogradCode::square_place() const { return channel_count() * pitch() + lanes; }

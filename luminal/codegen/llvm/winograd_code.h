@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "luminal/codegen/llvm/convolution_plan.h"
 #include "luminal/codegen/llvm/gemm.h"
+#include "luminal/codegen/llvm/window_emitter.h"
 
 namespace luminal::codegen {
 
@@ -15,10 +15,8 @@ inline constexpr int64_t kSquareSide = 4;
 inline constexpr int64_t kSquarePlaces = kSquareSide * kSquareSide;
 
 /// What the entry is made of. A row of squares gives two rows of pixels; rows of all planes are
-/// numbered through. Pointers come in the order of `tensors`, scalars of `dims`.
-struct WinogradCode {
-  const kernel::Arena* arena = nullptr;
-  ConvolutionPlan plan;                  ///< the image is not laid out
+/// numbered through. The image is not laid out.
+struct WinogradCode : WindowCode {
   std::vector<symbolic::Expr> channels;  ///< summed axes other than those of the window
   kernel::BodyId image;                  ///< the plan's value in the type of sums
   GemmSpec spec;                         ///< the tile: rows of the filter times squares
@@ -26,9 +24,6 @@ struct WinogradCode {
   int64_t rows = 1;                      ///< of squares in one item
   int64_t parts = 1;                     ///< that the filter rows are cut into
   int lanes = 1;                         ///< of the tile
-  std::vector<kernel::NodeId> tensors;
-  std::vector<std::string> dims;
-  bool round_each = false;
 
   int64_t channel_count() const;
   int64_t filter_rows() const;

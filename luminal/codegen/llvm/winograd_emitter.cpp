@@ -2,9 +2,7 @@
 
 #include <array>
 
-#include "luminal/codegen/llvm/body_code.h"
 #include "luminal/codegen/llvm/gemm_tile.h"
-#include "luminal/codegen/llvm/product_emitter.h"
 
 namespace luminal::codegen {
 namespace {
@@ -16,31 +14,20 @@ int64_t ceil_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Values at the places of one side.
 using Side = std::array<Value*, kSquareSide>;
 
-class WinogradEmitter {
+class WinogradEmitter : WindowEmitter {
  public:
   WinogradEmitter(llvm::Module& module, const CpuTarget& target, const WinogradCode& code)
-      : builder_(module, target),
-        ir_(builder_.ir()),
+      : WindowEmitter(module, target, code, code.spec.accumulator),
         code_(code),
-        plan_(code.plan),
         layout_(code.spec, target),
-        lanes_(code.squares_at_once()),
-        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+        lanes_(code.squares_at_once()) {}
 
   void emit() {
     emit_tiles();
-    entry_ = builder_.begin_entry("conv");
-    for (size_t i = 0; i < code_.tensors.size(); ++i)
-      body_.set_buffer(code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
-    for (size_t i = 0; i < code_.dims.size(); ++i)
-      body_.set_dim(code_.dims[i], builder_.scalar(entry_, static_cast<int>(i)));
+    begin();
     sums_ = entry_.scratch;
     squares_ = at(entry_.scratch, builder_.index(kSquarePlaces * code_.sum_place()));
-    builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
-      const BodyCode::Scope scope(body_);
-      emit_item(item);
-    });
-    ir_.CreateRetVoid();
+    end([&](Value* item) { emit_item(item); });
   }
 
  private:
@@ -56,10 +43,6 @@ class WinogradEmitter {
 
   Value* at(Value* base, Value* element) {
     return builder_.offset(base, ir_.CreateMul(element, builder_.index(layout_.unit_bytes())));
-  }
-  Value* scaled(Value* number, int64_t by) { return ir_.CreateMul(number, builder_.index(by)); }
-  Value* minimum(Value* a, Value* b) {
-    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
   }
 
   void emit_item(Value* item) {
@@ -149,22 +132,40 @@ class WinogradEmitter {
     Value* y = ir_.CreateAdd(y_, builder_.index(line));
     if (plan_.height % 2 != 0) y = minimum(y, builder_.index(reach(plan_.y) - 1));
     body_.set_axis(plan_.y.place, y);
-    const auto load = [&](int64_t more) {
+    const auto load = [&](int64_t more, int lanes) {
       const BodyCode::Scope inner(body_);
       const int64_t left = reach(plan_.x) - 2 * known - more;
       if (left <= 0)
         return static_cast<Value*>(
-            llvm::Constant::getNullValue(VectorBuilder::vector(builder_.f32(), lanes_)));
-      Value* mask = left >= lanes_ ? nullptr : builder_.lanes_below(builder_.index(left), lanes_);
-      body_.spread(plan_.x.place, ir_.CreateAdd(scaled(first, 2), builder_.index(more)), lanes_,
+            llvm::Constant::getNullValue(VectorBuilder::vector(builder_.f32(), lanes)));
+      Value* mask = left >= lanes ? nullptr : builder_.lanes_below(builder_.index(left), lanes);
+      body_.spread(plan_.x.place, ir_.CreateAdd(scaled(first, 2), builder_.index(more)), lanes,
                    mask);
       Value* value = body_.wide_value(code_.image);
       body_.gather_up();
       return value;
     };
-    const auto [even, odd] = apart(load(0), load(lanes_));
-    const auto [even_next, odd_next] = apart(load(2), load(lanes_ + 2));
+    if (one_vector_per_line()) {
+      Value* line_pixels = load(0, 2 * lanes_);
+      return {every_second(line_pixels, 0), every_second(line_pixels, 1),
+              every_second(line_pixels, 2), every_second(line_pixels, 3)};
+    }
+    const auto [even, odd] = apart(load(0, lanes_), load(lanes_, lanes_));
+    const auto [even_next, odd_next] = apart(load(2, lanes_), load(lanes_ + 2, lanes_));
     return {even, odd, even_next, odd_next};
+  }
+
+  /// Whether a vector holds all pixels that the squares of a row are made of.
+  bool one_vector_per_line() const {
+    return 2 * lanes_ <= layout_.lanes() && reach(plan_.x) <= 2 * lanes_;
+  }
+
+  /// Every second pixel of a line from one on. Those past its end are of no square that exists.
+  Value* every_second(Value* line_pixels, int from) {
+    llvm::SmallVector<int, 16> places;
+    for (int lane = 0; lane < lanes_; ++lane)
+      places.push_back(std::min(from + 2 * lane, 2 * lanes_ - 1));
+    return ir_.CreateShuffleVector(line_pixels, places);
   }
 
   /// Elements at even and at odd places of two vectors side by side.
@@ -248,25 +249,19 @@ class WinogradEmitter {
   void store_line(Value* y, Value* first, int64_t known, std::pair<Value*, Value*> pixels) {
     const BodyCode::Scope scope(body_);
     body_.set_axis(plan_.y.position, y);
-    for (const int64_t half : {0, 1}) {
-      const int64_t left = plan_.width - 2 * known - half * lanes_;
+    // Both halves at once where a vector is long enough.
+    const int lanes = std::min(2 * lanes_, layout_.lanes());
+    for (int from = 0; from < 2 * lanes_; from += lanes) {
+      const int64_t left = plan_.width - 2 * known - from;
       if (left <= 0) return;
       llvm::SmallVector<int, 16> places;
-      for (int lane = 0; lane < lanes_; ++lane) {
-        const auto pixel = static_cast<int>(half) * lanes_ + lane;
+      for (int pixel = from; pixel < from + lanes; ++pixel)
         places.push_back(pixel / 2 + pixel % 2 * lanes_);
-      }
       Value* sum = ir_.CreateShuffleVector(pixels.first, pixels.second, places);
-      Value* mask = left >= lanes_ ? nullptr : builder_.lanes_below(builder_.index(left), lanes_);
+      Value* mask = left >= lanes ? nullptr : builder_.lanes_below(builder_.index(left), lanes);
       const BodyCode::Scope inner(body_);
-      Value* x = ir_.CreateAdd(scaled(first, 2), builder_.index(half * lanes_));
-      sum = with_infinities(sum, y, x, mask);
-      body_.spread(plan_.x.position, x, lanes_, mask);
-      const Product& product = plan_.base.products[0];
-      body_.define(product.sum, value_of_sum(body_, code_.spec.accumulator, product.dtype, sum));
-      for (const kernel::Root& root : plan_.base.roots)
-        body_.store(root, body_.wide_value(root.value));
-      body_.gather_up();
+      Value* x = ir_.CreateAdd(scaled(first, 2), builder_.index(from));
+      store_pixels(with_infinities(sum, y, x, mask), x, mask);
     }
   }
 
@@ -277,20 +272,21 @@ class WinogradEmitter {
     Value* odd = ir_.CreateFCmpUNO(none, none);
     if (mask != nullptr) odd = ir_.CreateAnd(odd, mask);
     return builder_.if_else(
-        builder_.any(odd), [&] { return Carried{plain_sum(y, x, mask)}; },
+        builder_.any(odd),
+        [&] { return Carried{plain_sum(y, x, VectorBuilder::lanes_of(sum), mask)}; },
         [&] { return Carried{sum}; })[0];
   }
 
   /// The sums of a vector of pixels, product by product.
-  Value* plain_sum(Value* y, Value* x, Value* mask) {
+  Value* plain_sum(Value* y, Value* x, int lanes, Value* mask) {
     const Product& product = plan_.base.products[0];
-    Value* zero = llvm::Constant::getNullValue(VectorBuilder::vector(builder_.f32(), lanes_));
+    Value* zero = llvm::Constant::getNullValue(VectorBuilder::vector(builder_.f32(), lanes));
     const auto step = [&](Value* sum, Value* r, Value* s) {
       const BodyCode::Scope scope(body_);
       body_.set_axis(plan_.y.window, r);
       body_.set_axis(plan_.x.window, s);
       body_.set_axis(plan_.y.place, ir_.CreateAdd(y, r));
-      body_.spread(plan_.x.place, ir_.CreateAdd(x, s), lanes_, mask);
+      body_.spread(plan_.x.place, ir_.CreateAdd(x, s), lanes, mask);
       Value* filter = body_.wide_value(product.a.value);
       Value* next = builder_.mul_add(filter, body_.wide_value(code_.image), sum);
       body_.gather_up();
@@ -309,14 +305,9 @@ class WinogradEmitter {
     });
   }
 
-  VectorBuilder builder_;
-  llvm::IRBuilder<>& ir_;
   const WinogradCode& code_;
-  const ConvolutionPlan& plan_;
   GemmLayout layout_;
   int lanes_;
-  BodyCode body_;
-  EntryArguments entry_;
   TileSet tiles_;
   Value* sums_ = nullptr;
   Value* squares_ = nullptr;

@@ -4,7 +4,6 @@
 // made of nothing but its own window, so that what lies beside it costs it no digits.
 #pragma once
 
-#include "luminal/codegen/llvm/kernel_compiler.h"
 #include "luminal/codegen/llvm/winograd_code.h"
 
 namespace luminal::codegen {

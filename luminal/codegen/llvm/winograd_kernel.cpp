@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
-#include "luminal/codegen/llvm/code_launch.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
-#include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/codegen/llvm/schedule_reader.h"
 #include "luminal/codegen/llvm/schedule_values.h"
+#include "luminal/codegen/llvm/window_builder.h"
 #include "luminal/codegen/llvm/winograd_emitter.h"
 #include "luminal/kernel/canonical.h"
 
@@ -31,42 +29,42 @@ constexpr int64_t kTransformCost = 60;
 constexpr int64_t kFilterBytes = 16;
 /// What one window of a filter takes, which is turned around and transformed.
 constexpr double kTransformFilterCost = 40;
+/// Flops of the transformations of one window, of the sums of one square, and of one filter window:
+/// what they take at least, by Lavin and Gray.
+constexpr double kWindowFlops = 32;
+constexpr double kSquareFlops = 24;
+constexpr double kFilterFlops = 28;
 /// Transformed windows of one item: they stay in the second cache.
 constexpr int64_t kMostSquareBytes = int64_t{640} << 10;
 constexpr int64_t kMostSquares = 256;
 int64_t ceil_ratio(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-class WinogradBuilder {
+class WinogradBuilder : WindowBuilder<WinogradCode> {
  public:
   WinogradBuilder(kernel::Arena& arena, const kernel::Kernel& kernel, const ConvolutionPlan& plan,
                   const CpuTarget& target, const CpuKernelOptions& options)
-      : arena_(arena),
-        kernel_(kernel),
-        target_(target),
-        options_(options),
-        list_(arena, target, options),
-        code_(std::make_shared<WinogradCode>()) {
+      : WindowBuilder(arena, kernel, target, options) {
     code_->plan = plan;
+    chunk_ = 1;
   }
 
   Recognised<CpuKernel> build(bool always) {
     if (!is_possible()) return Refusal{why_};
-    choose_tile();
     const double cost = choose_blocks();
     if (options_.schedule) read_schedule(*options_.schedule);
     const bool ahead = is_constant(arena_, product().a.value, options_);
     if (!always && cost + (ahead ? 0 : filter_cost()) > all_products())
       return Refusal{"transforming would take longer than the products it saves"};
     store_filter();
-    add_launch();
+    add_launch(schedule(), &emit_winograd);
     list_.kernel().vector_products =
         (cost + (ahead ? 0 : filter_cost())) * std::max(1, options_.threads);
+    count_flops(ahead);
     return std::move(list_.kernel());
   }
 
   std::optional<ScheduleSpace> space() {
     if (!is_possible()) return std::nullopt;
-    choose_tile();
     choose_blocks();
     ScheduleSpace space;
     space.start = schedule();
@@ -75,8 +73,9 @@ class WinogradBuilder {
     builder.add_up_to("parts", {1, 2, 3, 4, 6, 8}, tiles());
     builder.add("chunk", {0, 1, 2, 4});
     builder.add_threads(options_.threads);
-    space.refusal = [tiles = tiles()](const Schedule& asked) {
-      return parts_refusal(asked.at("parts"), tiles);
+    space.refusal = [code = code_, target = target_](const Schedule& asked) {
+      const GemmSpec tile = tile_of(*code, asked.at("rows"), target);
+      return parts_refusal(asked.at("parts"), ceil_ratio(code->filter_rows(), tile.mr));
     };
     return space;
   }
@@ -98,17 +97,14 @@ class WinogradBuilder {
   }
   void read_schedule(const Schedule& asked) {
     ScheduleReader reader(asked);
-    const int64_t rows = reader.number("rows", 1, most_rows());
+    set_rows(reader.number("rows", 1, most_rows()));
     const int64_t parts = reader.number("parts", 1, tiles());
     chunk_ = reader.number("chunk", 0, 1 << 20);
     threads_ = reader.small("threads", 0, 1024);
     reader.finish();
     if (const auto why = parts_refusal(parts, tiles())) throw schedule_error(asked, "{}", *why);
-    set_blocks(rows, parts);
+    code_->parts = parts;
   }
-
-  const ConvolutionPlan& plan() const { return code_->plan; }
-  const Product& product() const { return plan().base.products[0]; }
 
   static bool has_window(const ImageAxis& axis) {
     return axis.has_window() && axis.stride == 1 && axis.dilation == 1 && axis.steps() == kWindow;
@@ -141,36 +137,51 @@ class WinogradBuilder {
     return true;
   }
 
-  void choose_tile() {
+  /// The tile for the squares of so many rows.
+  static GemmSpec tile_of(const WinogradCode& code, int64_t rows, const CpuTarget& target) {
     GemmProblem problem;
-    problem.m = code_->filter_rows();
-    problem.n = kMostSquares;
-    problem.n_known = false;
-    problem.k = code_->channel_count();
+    problem.m = code.filter_rows();
+    problem.n = rows * code.across();
+    problem.k = code.channel_count();
     problem.b_readable = true;
-    GemmSpec& spec = code_->spec;
-    spec = choose_gemm(problem, target_);
+    problem.a_aligned = problem.k * 4 % 4096 == 0;
+    GemmSpec spec = choose_gemm(problem, target);
     spec.b_source = GemmB::kInPlace;
     spec.k_unroll = 1;
     spec.row_block = spec.kc = spec.ahead = 0;
     spec.mode = GemmMode::kFma;
-    spec.row_tail = static_cast<int>(code_->filter_rows() % spec.mr);
-    code_->lanes = GemmLayout(spec, target_).lanes();
+    return spec;
   }
 
-  int64_t typical_planes() const {
-    int64_t planes = 1;
-    for (const Expr& axis : plan().outer)
-      planes *= std::max<int64_t>(1, typical_extent(axis.axis_extent(), options_));
-    return planes;
+  void set_rows(int64_t rows) {
+    code_->rows = rows;
+    code_->spec = tile_of(*code_, rows, target_);
+    code_->lanes = GemmLayout(code_->spec, target_).lanes();
   }
 
-  /// Vectors of products that all steps of all windows would take, in threads that share evenly.
-  double all_products() const {
+  /// Products that all steps of all windows would take.
+  double defined_products() const {
     const auto pixels = static_cast<double>(typical_planes() * plan().height * plan().width);
     return pixels * static_cast<double>(kWindow * kWindow * code_->channel_count()) *
-           static_cast<double>(code_->filter_rows()) /
-           (code_->lanes * std::max(1, options_.threads));
+           static_cast<double>(code_->filter_rows());
+  }
+
+  /// Vectors of them, in threads that share evenly.
+  double all_products() const {
+    return defined_products() / (code_->lanes * std::max(1, options_.threads));
+  }
+
+  /// What the algorithm computes: squares that reach beyond the image count, but nothing that a
+  /// schedule does twice.
+  void count_flops(bool ahead) {
+    const auto squares = static_cast<double>(typical_planes() * code_->down() * code_->across());
+    const auto channels = static_cast<double>(code_->channel_count());
+    const auto filters = static_cast<double>(code_->filter_rows());
+    CpuKernel& kernel = list_.kernel();
+    kernel.defined_flops = 2 * defined_products();
+    kernel.own_flops = squares * (2 * kSquarePlaces * channels * filters + kWindowFlops * channels +
+                                  kSquareFlops * filters);
+    if (!ahead) kernel.own_flops += kFilterFlops * channels * filters;
   }
 
   /// What a filter takes that is transformed in every run.
@@ -183,13 +194,13 @@ class WinogradBuilder {
   double cost(int64_t all_rows) const {
     const int64_t items = ceil_ratio(all_rows, code_->rows) * code_->parts;
     const int64_t channels = code_->channel_count();
+    const int64_t filters = std::min(code_->part_rows(), code_->filter_rows());
     const int64_t vectors = ceil_ratio(code_->rows * code_->across(), code_->lanes);
-    const int64_t products = vectors * kSquarePlaces * channels * code_->part_rows();
+    const int64_t products = vectors * kSquarePlaces * channels * filters;
     const int64_t at_once = code_->squares_at_once();
     const int64_t squares = code_->rows * ceil_ratio(code_->across(), at_once) * at_once;
-    const int64_t transforms =
-        squares * (channels + code_->part_rows()) * kTransformCost / code_->lanes;
-    const int64_t filter = kSquarePlaces * channels * code_->part_rows() * 4 / kFilterBytes;
+    const int64_t transforms = squares * (channels + filters) * kTransformCost / code_->lanes;
+    const int64_t filter = kSquarePlaces * channels * filters * 4 / kFilterBytes;
     return static_cast<double>(ceil_ratio(items, std::max(1, options_.threads))) *
            static_cast<double>(products + transforms + filter);
   }
@@ -197,30 +208,22 @@ class WinogradBuilder {
   /// Tries all numbers of rows that stay near, and parts of the filter.
   double choose_blocks() {
     const int64_t all_rows = typical_planes() * code_->down();
-    const int64_t tiles = this->tiles();
     double best = -1;
     std::array<int64_t, 2> chosen = {1, 1};
     for (int64_t rows = 1; rows <= all_rows; ++rows) {
-      code_->rows = rows;
+      set_rows(rows);
       const int64_t bytes = kSquarePlaces * code_->channel_count() * code_->pitch() * 4;
       if (rows > 1 && (rows * code_->across() > kMostSquares || bytes > kMostSquareBytes)) break;
-      for (code_->parts = 1; code_->parts <= std::min<int64_t>(tiles, 4); ++code_->parts) {
+      for (code_->parts = 1; code_->parts <= std::min<int64_t>(tiles(), 4); ++code_->parts) {
         const double now = cost(all_rows);
         if (best >= 0 && now >= best) continue;
         best = now;
         chosen = {code_->rows, code_->parts};
       }
     }
-    set_blocks(chosen[0], ceil_ratio(tiles, ceil_ratio(tiles, chosen[1])));
+    set_rows(chosen[0]);
+    code_->parts = ceil_ratio(tiles(), ceil_ratio(tiles(), chosen[1]));
     return best;
-  }
-
-  void set_blocks(int64_t rows, int64_t parts) {
-    code_->rows = rows;
-    code_->parts = parts;
-    GemmSpec& spec = code_->spec;
-    const int64_t vectors = ceil_ratio(code_->rows * code_->across(), code_->lanes);
-    spec.column_tail = static_cast<int>(vectors % (spec.nr / code_->lanes));
   }
 
   /// A value at one place of a side of the filter.
@@ -268,24 +271,6 @@ class WinogradBuilder {
     list_.add_stored(axes, at_place(down, sides), code_->filter, axes);
   }
 
-  void add_launch() {
-    list_.kernel().schedule = schedule();
-    CpuLaunch launch =
-        launch_of_code(list_, arena_, kernel_, options_.round_each, code_, &emit_winograd);
-    launch.scratch_bytes = code_->scratch_bytes();
-    launch.chunk = chunk_;
-    launch.threads = threads_;
-    list_.kernel().launches.push_back(std::move(launch));
-  }
-
-  kernel::Arena& arena_;
-  const kernel::Kernel& kernel_;
-  const CpuTarget& target_;
-  const CpuKernelOptions& options_;
-  LaunchList list_;
-  std::shared_ptr<WinogradCode> code_;
-  int64_t chunk_ = 1;
-  int threads_ = 0;
   const char* why_ = "";  // of what was refused
 };
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes one page of benchmark rows: speed-ups over each peer, a roofline, and the history over commits.
 
-  bench_report.py [--out PAGE.html] ROWS.json...
+  bench_report.py [--out PAGE.html|TABLES.md] ROWS.json...
 
 Each file is what `./run bench SUITE --json FILE` wrote. Of rows of one case the newest is shown; older ones make its history. The
-page needs no network and no server.
+page needs no network and no server. A file that ends in .md gets tables in Markdown instead, for documents.
 """
 
 import argparse
@@ -298,6 +298,31 @@ def page(rows: list[dict]) -> str:
 """
 
 
+# --- tables for documents --------------------------------------------------------------------------------------------------
+
+
+def limit_of(row: dict) -> str:
+    """How much of which limit a case reaches: of those that the run measured, the one that it is nearest to."""
+    fractions = {"copy": row["bandwidth_fraction"], "read": row.get("read_fraction", 0.0), "peak": row["compute_fraction"] if row["flops"] else 0.0}
+    name, fraction = max(fractions.items(), key=lambda found: found[1])
+    return f"{fraction:.2f} of {name}"
+
+
+def tables(rows: list[dict]) -> str:
+    """A table for each suite, with the quickest peer of each case."""
+    newest = [found[-1] for found in by_case(rows).values()]
+    parts = []
+    for suite in dict.fromkeys(row["suite"] for row in newest):
+        lines = [f"## {suite}", "", "| case | ours, us | over the first plan | limit | quickest peer | over it |", "| --- | --: | --: | --- | --- | --: |"]
+        for row in (row for row in newest if row["suite"] == suite):
+            ratios = speedups(row)
+            peer = min(ratios, key=ratios.get) if ratios else ""
+            gain = f'{row["fast_us"] / row["ours_us"]:.2f}' if row["fast_us"] != row["ours_us"] else ""
+            lines.append(f'| {name_of(row)} | {row["ours_us"]:.1f} | {gain} | {limit_of(row)} | {peer} | {f"{ratios[peer]:.2f}" if peer else ""} |')
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/bench-report.html"))
@@ -308,7 +333,7 @@ def main(arguments: list[str]) -> int:
         if not rows:
             raise BadRows("there are no rows in these files")
         given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(page(rows))
+        given.out.write_text(tables(rows) if given.out.suffix == ".md" else page(rows))
     except (BadRows, OSError) as error:
         print(f"bench report: {error}", file=sys.stderr)
         return 1

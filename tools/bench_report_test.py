@@ -91,7 +91,10 @@ class BenchReport(unittest.TestCase):
 
     def test_bad_files_are_named(self):
         with tempfile.TemporaryDirectory() as folder:
-            for content, said in (("{", "cannot read"), ("{}", "is no list of rows"), ('[{"suite": "x"}]', "has no case")):
+            bad = {"ours_us is 0": row("x", 0.0, fast=1.0), "torch is None": row("x", 1.0, peers={"torch": None}),
+                   "bytes is 'many'": {**row("x", 1.0), "bytes": "many"}, "peers is []": {**row("x", 1.0), "peers": []}}
+            cases = [("{", "cannot read"), ("{}", "is no list of rows"), ('[{"suite": "x"}]', "has no case"), ("[3]", "is no row: 3")]
+            for content, said in cases + [(json.dumps([rows]), said) for said, rows in bad.items()]:
                 file = pathlib.Path(folder) / "rows.json"
                 file.write_text(content)
                 errors = io.StringIO()

@@ -150,6 +150,11 @@ bool is_lossless(const TensorType& from, const TensorType& to) {
   return graph::holds_every_value(to.dtype, from.dtype);
 }
 
+bool casts_end_alike(const TensorType& from, const TensorType& between, const TensorType& to) {
+  return !graph::is_integer(from.dtype) || !graph::is_float(between.dtype) ||
+         !graph::is_integer(to.dtype) || is_lossless(from, to);
+}
+
 bool is_permutation(const Access& access) {
   const View& view = access.view;
   return view.conditions().empty() && !view.is_identity() &&

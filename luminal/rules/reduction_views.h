@@ -42,6 +42,10 @@ std::optional<Scalar> low_mask_of(const Scalar& number);
 /// True if every value of the first dtype is one of the second.
 bool is_lossless(const TensorType& from, const TensorType& to);
 
+/// True if a cast from the first dtype through the second, which holds all of it, to the third
+/// gives what one cast gives. Integers wrap where floats are cut to the range of an integer.
+bool casts_end_alike(const TensorType& from, const TensorType& between, const TensorType& to);
+
 /// True if a view permutes what it reads: every element once.
 bool is_permutation(const Access& view);
 

@@ -102,6 +102,9 @@ std::optional<Access> view_of(const Plan& plan, int64_t k) { return item(plan.vi
 std::optional<TensorType> type_of(const Plan& plan, int64_t k) { return item(plan.types, k); }
 std::optional<int64_t> count_of(const Plan& plan, int64_t k) { return item(plan.counts, k); }
 
+/// Kernels of users have a source (custom_kernel.cpp), and whatever name they like.
+bool has_no_source(const Parameters& parameters) { return !parameters.values.contains("source"); }
+
 bool is_undecided(const Head& iota, const Access& seen, const Access& view) {
   return !Guarded<&decided>::call(iota, seen, view);
 }
@@ -149,6 +152,7 @@ void add_views(Builder& builder) {
   builder.predicate("is-unsigned", &is_unsigned);
   builder.predicate("holds-counts", &holds_counts);
   builder.predicate("is-lossless", &is_lossless);
+  builder.predicate("ends-alike", &casts_end_alike);
 }
 
 void add_numbers(Builder& builder) {
@@ -203,6 +207,7 @@ void add_reductions(Builder& builder) {
   builder.native("broadcast-count", kGuarded<&broadcast_count>);
   builder.native("without-repeated-heads", kGuarded<&without_repeated_heads>);
   builder.predicate("same-heads", &same_heads);
+  builder.predicate("has-no-source", &has_no_source);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ struct AttentionOptions {
 /// softmax(q k^T * scale) v for q [..., heads, queries, d], k [..., kv_heads, keys, d], v [...,
 /// kv_heads, keys, dv]. heads is a multiple of kv_heads: consecutive query heads share one
 /// (grouped-query attention). Narrow floats compute in f32. A query that sees none of the keys
-/// gives NaN; without any keys the result is 0.
+/// gives NaN; without any keys the result is 0. Values of keys that a query does not see need not
+/// be read: whether those that are infinite or NaN show in its result is not said.
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                  const AttentionOptions& options = {});
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "luminal/support/error.h"
+#include "luminal/support/hash.h"
 #include "luminal/tensor/build.h"
 #include "luminal/tensor/kernel_lowering.h"
 
@@ -26,6 +27,15 @@ void check_inputs(const std::string& name, const KernelInputs& inputs) {
   build::check_same_graph(name, tensors);
 }
 
+/// Tells kernels of one name apart: what has equal names, parameters and operands is taken for one
+/// value. The same source computes another one when names are given to other operands.
+std::string identity(std::string_view source, const KernelInputs& inputs) {
+  support::Hasher hasher;
+  hasher.add(source);
+  for (const auto& [each, unused] : inputs) hasher.add(each);
+  return support::to_hex(hasher.finish128());
+}
+
 }  // namespace
 
 Tensor custom_kernel(const std::string& name, std::string_view source,
@@ -41,7 +51,8 @@ Tensor custom_kernel(const std::string& name, std::string_view source,
       operands.push_back(tensor);
       is_input = is_input || tensor.edge().node == output.edge().node;
     }
-    return is_input ? output : build::named(name, operands, {}, output);
+    return is_input ? output
+                    : build::named(name, operands, {{"source", identity(source, inputs)}}, output);
   } catch (const kernel_source::SourceError& error) {
     throw UserError(name, "line {}, column {}: {}", error.position.line, error.position.column,
                     error.message);

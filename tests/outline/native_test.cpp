@@ -2,6 +2,8 @@
 // and more layers are no more code.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "growing.h"
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/make_compiled.h"
@@ -45,6 +47,29 @@ TEST(OutlinedProgram, DeclaredRepeatsGiveTheOraclesResults) {
     return networks::gpt_layer(networks::layer_of(g, "l", static_cast<int>(k)), x, {});
   });
   expect_native_right(networks::finished(g, {{"y", y}}), 12);
+}
+
+// Positions and numbers are computed where they are read, but the first layer reads what the others
+// have in memory.
+TEST(OutlinedProgram, RepeatsMayBeginWithWhatNobodyStores) {
+  const std::vector<std::function<Tensor(const Graph&)>> beginnings = {
+      [](const Graph& g) { return eye(g, 4, 2, -1); },
+      [](const Graph& g) {
+        return full(g, {4, 2}, 0.25);
+      },
+      [](const Graph& g) {
+        return expand(g.input("row", {1, 2}), {4, 2});
+      }};
+  for (const auto& beginning : beginnings)
+    for (const int layers : {2, 5}) {
+      Graph g;
+      const Tensor first = beginning(g);
+      const Tensor y = g.repeat("layer", layers, first, [&](int64_t k, const Tensor& x) {
+        return x + matmul(x, g.input(fmt::format("w{}", k), {2, 2})) * 0.5;
+      });
+      expect_native_right(networks::finished(g, {{"y", y}, {"z", first * 2.0}}), 13, true);
+      expect_native_right(networks::finished(g, {{"y", y}}), 13, true);
+    }
 }
 
 TEST(OutlinedProgram, RandomNetworksWithPlantedRepeatsGiveTheOraclesResults) {

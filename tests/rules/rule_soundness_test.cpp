@@ -86,6 +86,58 @@ output "y" = %9
   EXPECT_GT(test::check_choices(graph, {}, 3, 8), 0);
 }
 
+/// What the choices begin with gives the bits of the graph: values are one only if they are equal.
+void expect_first_choices_exact(const graph::Graph& graph) {
+  const test::Sample sample = test::random_sample(graph, 5, true);
+  const std::vector<graph::Array> expected = sample.run(graph);
+  const std::vector<graph::Array> chosen =
+      sample.run(test::chosen_graph(choices(graph, {.reassociate = false}), graph));
+  for (size_t k = 0; k < expected.size(); ++k)
+    EXPECT_TRUE(graph::test::same_values(chosen[k], expected[k])) << graph.outputs()[k].name;
+}
+
+// An integer becomes a narrower one by its low bits, a float by the nearest that there is.
+TEST(RuleSoundness, IntegersThroughFloatsAreCutAndNotWrapped) {
+  for (const auto& [from, between, to] : {std::tuple{u32, f64, i32},
+                                          {u16, f64, i16},
+                                          {i32, f64, i16},
+                                          {u16, f32, u8},
+                                          {i8, f32, i32},
+                                          {i16, i64, i8},
+                                          {i8, bf16, u8},
+                                          {u8, f16, i8}}) {
+    SCOPED_TRACE(fmt::format("{} {} {}", name(from), name(between), name(to)));
+    luminal::Graph g;
+    const Tensor x = g.input("x", {64}, from);
+    const Tensor wrapped = cast(x, to), through = cast(cast(x, between), to);
+    graph::Graph graph = g.ir();
+    graph.add_output("wrapped", wrapped.edge());
+    graph.add_output("through", through.edge());
+    expect_first_choices_exact(graph);
+  }
+}
+
+// What has one name, equal parameters and equal operands is one value; kernels of users are not
+// told apart by their names.
+TEST(RuleSoundness, KernelsOfOneNameAreOtherValues) {
+  luminal::Graph g;
+  const Tensor x = g.input("x", {4, 8}), w = g.input("w", {4, 8});
+  const auto score = [&](const std::string& term, const Tensor& a, const Tensor& b) {
+    return custom_kernel("score",
+                         "float s = 0; for (int k = 0; k < 8; k++) s += " + term + "; out[i] = s;",
+                         {{"a", a}, {"b", b}}, {f32, {4}});
+  };
+  const auto other_names = custom_kernel(
+      "score", "float s = 0; for (int k = 0; k < 8; k++) s += a[i][k] - 2 * b[i][k]; out[i] = s;",
+      {{"b", x}, {"a", w}}, {f32, {4}});
+  const std::vector<Tensor> outputs = {score("a[i][k] - 2 * b[i][k]", x, w),
+                                       score("a[i][k] * b[i][k]", x, w), other_names};
+  graph::Graph graph = g.ir();
+  for (const Tensor& each : outputs)
+    graph.add_output("y" + std::to_string(graph.outputs().size()), each.edge());
+  expect_first_choices_exact(graph);
+}
+
 TEST(RuleSoundness, RandomGraphsGiveTheSameBits) {
   int changed = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {

@@ -31,6 +31,9 @@ class Matcher {
 
   Recognised<AttentionPlan> run() {
     if (kernel_.roots.size() != 1) return Refusal{"it stores several results"};
+    // Neighbours that share a byte may be results of two threads.
+    if (graph::bits(arena_[kernel_.roots[0].value].dtype) < 8)
+      return Refusal{"it stores elements that are smaller than a byte"};
     if (find_output() && split_factors() && match_weight() && match_scores() && name_axes() &&
         match_values() && all_reductions_known())
       return plan_;

@@ -210,6 +210,21 @@ std::optional<Region> RegionMatcher::region_of(const Body& body,
   return region;
 }
 
+/// Bodies read what they are handed from memory, where positions and numbers never are: an instance
+/// that begins with such stays outside.
+std::optional<Region> RegionMatcher::stored_region_of(const Body& body,
+                                                      std::vector<Instance> instances) {
+  std::optional<Region> region = region_of(body, instances);
+  const auto takes_free = [&](const RegionInput& input) {
+    return input.kind == RegionInputKind::kCarried && is_free(graph_.node(input.nodes[0]));
+  };
+  if (!region || std::none_of(region->inputs.begin(), region->inputs.end(), takes_free))
+    return region;
+  if (instances.size() == 2) return std::nullopt;
+  instances.erase(instances.begin());
+  return region_of(body, instances);
+}
+
 /// The instance before the first one, whose border need not look like the others.
 std::optional<RegionMatcher::Instance> RegionMatcher::instance_before(const Body& body,
                                                                       const Region& region,
@@ -258,8 +273,9 @@ std::optional<Region> RegionMatcher::match(const Segments& segments, const Run& 
     if (!instance) return std::nullopt;
     instances.push_back(std::move(*instance));
   }
-  std::optional<Region> region = region_of(body, instances);
-  if (!region || !extend) return region;
+  if (!extend) return stored_region_of(body, std::move(instances));
+  const std::optional<Region> region = region_of(body, instances);
+  if (!region) return std::nullopt;
   std::vector<Instance> earlier;  // the last of them comes first
   while (std::optional<Instance> before =
              instance_before(body, *region, earlier.empty() ? instances.front() : earlier.back())) {
@@ -269,10 +285,9 @@ std::optional<Region> RegionMatcher::match(const Segments& segments, const Run& 
     }
     earlier.push_back(std::move(*before));
   }
-  if (earlier.empty()) return region;
   std::reverse(earlier.begin(), earlier.end());
   std::move(instances.begin(), instances.end(), std::back_inserter(earlier));
-  return region_of(body, earlier);
+  return stored_region_of(body, std::move(earlier));
 }
 
 void RegionMatcher::accept(const Region& region) {

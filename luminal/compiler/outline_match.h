@@ -50,6 +50,7 @@ class RegionMatcher {
   bool note_places(const std::vector<Instance>& instances);
   std::optional<RegionInput> input_of(const std::vector<Instance>& instances, size_t slot) const;
   std::optional<Region> region_of(const Body& body, const std::vector<Instance>& instances);
+  std::optional<Region> stored_region_of(const Body& body, std::vector<Instance> instances);
   std::optional<Instance> instance_before(const Body& body, const Region& region,
                                           const Instance& first) const;
 

@@ -28,13 +28,8 @@ class Reducer {
         stored_(graph.size(), false) {
     for (size_t r = 0; r < outline.regions.size(); ++r) {
       const Region& region = outline.regions[r];
-      for (size_t s = 0; s < region.inputs.size(); ++s) {
+      for (size_t s = 0; s < region.inputs.size(); ++s)
         slots_[{r, region.inputs[s].nodes[region.pattern]}] = s;
-        // The first instance reads it from memory, also what is computed for others where they need
-        // it.
-        if (region.inputs[s].kind == RegionInputKind::kCarried)
-          needed_[region.inputs[s].nodes[0].value] = true;
-      }
     }
     for (NodeId id : graph.ids()) note_operands(id);
     for (const graph::Output& output : graph.outputs()) {
@@ -159,7 +154,7 @@ class Reducer {
 
   void store(NodeId id) {
     const Node& node = graph_.node(id);
-    if (kernel::is_source(node) || stored_[id.value] || place_[id.value].inside()) return;
+    if (is_data_or_free(node) || stored_[id.value] || place_[id.value].inside()) return;
     stored_[id.value] = true;
     add_stored(id);
   }
@@ -198,7 +193,7 @@ class Reducer {
     }
     for (const Region& region : outline_.regions) {
       for (size_t position : region.outputs) add_stored(region.instances[region.pattern][position]);
-      for (const RegionInput& input : region.inputs)
+      for (const RegionInput& input : region.inputs)  // the first instance reads it from memory
         if (input.kind == RegionInputKind::kCarried) store(input.nodes[0]);
     }
   }
@@ -260,9 +255,7 @@ class Reducer {
       std::vector<NodeId>& reads = result_.reads.emplace_back();
       for (const RegionInput& input : region.inputs) {
         const NodeId node = input.nodes[0];  // of carried values, the first comes from outside
-        const bool is_stored = input.kind == RegionInputKind::kCarried;
-        if (input.kind == RegionInputKind::kParameter || kernel::is_source(graph_.node(node)) ||
-            (!is_stored && kernel::is_free_to_compute(graph_.node(node))))
+        if (input.kind == RegionInputKind::kParameter || is_data_or_free(graph_.node(node)))
           continue;
         const auto found = stand_ins_.find(node);
         if (found != stand_ins_.end())

@@ -248,6 +248,40 @@ class Checker : public StepWatcher {
   std::vector<Array> captured_;                 // what the running kernel or host node reads
 };
 
+/// A request that gives the oracle what a run was given, also where the run computes in the memory
+/// of inputs that it may have.
+class OracleRequest {
+ public:
+  explicit OracleRequest(const RunRequest& request) {
+    request_.inputs = request.inputs;
+    request_.dims = request.dims;
+    for (const std::string& name : request.donated)
+      if (const auto found = request.inputs.find(name); found != request.inputs.end())
+        request_.inputs[name] = &kept_.emplace(name, copied(*found->second)).first->second;
+  }
+
+  /// The first output that is not what the graph says.
+  std::optional<StepFault> wrong_output(const graph::Graph& graph,
+                                        const std::vector<Array>& outputs) const {
+    std::optional<StepFault> fault;
+    // What seems wrong with few moved runs deserves many.
+    for (const int pairs : {1, graph::kManyPairs}) {
+      const auto expected = graph::expected_outputs(graph, request_, pairs);
+      fault.reset();
+      for (size_t k = 0; k < outputs.size() && !fault; ++k)
+        if (const graph::Comparison found = graph::compare(outputs[k], expected[k]);
+            !found.passed())
+          fault = {StepFault::Kind::kWrongOutput, 0, graph.outputs()[k].name, found};
+      if (!fault) break;
+    }
+    return fault;
+  }
+
+ private:
+  std::map<std::string, Array> kept_;
+  RunRequest request_;
+};
+
 bool has_definitions(const Plan& plan) {
   return std::all_of(plan.steps.begin(), plan.steps.end(), [](const PlanStep& step) {
     return !std::holds_alternative<LaunchStep>(step.action) || step.definition;
@@ -262,6 +296,14 @@ std::string indented(std::string_view text, std::string_view margin) {
 }
 
 std::string describe(const StepFault& fault, const Plan& plan) {
+  if (fault.kind == StepFault::Kind::kWrongOutput)
+    return fmt::format(
+        "every step computes what the plan says, and output \"{}\" is wrong: {}\n"
+        "  a rule or law that chose what steps compute is at fault, not a kernel; see whether it "
+        "is "
+        "right without rules (Options::rules = false), or without those that round elsewhere "
+        "(Options::reassociate = false)\n",
+        fault.tensor, graph::to_string(fault.comparison));
   const PlanStep& step = step_of(plan, fault.step);
   std::string text = fmt::format("step {} of {} is wrong: {} (%{}, {})\n", fault.step + 1,
                                  plan.prepare.size() + plan.steps.size(), step.label,
@@ -322,9 +364,11 @@ StepCheckReport check_steps(CompiledProgram& program, const RunRequest& request,
                     "the plan does not say what its kernels should compute; compile it with "
                     "check_steps");
   StepCheckReport report;
+  const OracleRequest oracle(request);
   Checker checker(plan, request, report);
   try {
     report.outputs = program.run(request, checker);
+    report.fault = oracle.wrong_output(plan.graph, report.outputs);
   } catch (const FaultFound&) {
     if (!options.directory.empty()) save(plan, checker.dims(), options.directory, report);
   }

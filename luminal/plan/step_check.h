@@ -1,6 +1,8 @@
 // Step mode: runs a plan kernel by kernel and compares each with the interpreter on the kernel's
 // actual inputs, so that the first wrong step is named and not the many that follow it. Beside
-// wrong results it finds memory that is written by a step it does not belong to.
+// wrong results it finds memory that is written by a step it does not belong to. What a step should
+// compute is what rules and fusion made of the graph, so in the end the outputs are compared with
+// the interpreter of the graph itself.
 //
 // Nearness is that of graph/expected.h; nodes that run on the host and copies must be exact. The
 // plan has to be built with its definitions (Options::check_steps).
@@ -21,10 +23,11 @@ struct StepFault {
   enum class Kind : uint8_t {
     kWrongResult,  ///< the step's inputs are right and its result is not
     kOverwritten,  ///< the step wrote to memory of another tensor
+    kWrongOutput,  ///< every step is right and an output of the graph is not
   };
   Kind kind = Kind::kWrongResult;
   size_t step = 0;                        ///< counted from the plan's prepare steps on
-  std::string tensor;                     ///< the buffer that is wrong
+  std::string tensor;                     ///< the buffer or output that is wrong
   graph::Comparison comparison = {};      ///< of a wrong result
   std::vector<graph::Array> inputs = {};  ///< what the kernel or host node read
   std::string replay_file = {};           ///< where the step was saved, if it was
@@ -49,7 +52,7 @@ struct StepCheckOptions {
 };
 
 /// Runs the program once, step by step, up to the first fault. UserError if its plan was built
-/// without definitions. Functions of the user's own are called twice.
+/// without definitions. Functions of the user's own are called several times.
 StepCheckReport check_steps(CompiledProgram& program, const graph::RunRequest& request,
                             const StepCheckOptions& options = {});
 

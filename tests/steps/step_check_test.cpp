@@ -332,6 +332,23 @@ TEST(StepCheck, AnInputThatIsGivenAwayMayBeWrittenOver) {
   EXPECT_TRUE(report.passed()) << to_string(report, plan);
 }
 
+// What a wrong rule would do: steps that compute what they should, but not what the graph says.
+TEST(StepCheck, AnOutputThatNoStepExplainsIsTheFaultOfARule) {
+  Graph g;
+  const Tensor x = g.input("x", {20});
+  const IR graph = networks::finished(g, {{"z", x * 2.0}, {"y", exp(x)}});
+  Plan plan = checked_plan(graph);
+  EXPECT_TRUE(check(plan, compiler::sample_of(graph, 5)).passed());
+  plan.graph = networks::finished(g, {{"z", x * 2.0}, {"y", exp(x * 1.0001)}});
+  const StepCheckReport report = check_and_save(plan, compiler::sample_of(graph, 5));
+  ASSERT_TRUE(report.fault);
+  EXPECT_EQ(report.fault->kind, StepFault::Kind::kWrongOutput);
+  EXPECT_EQ(report.fault->tensor, "y");
+  const std::string said = to_string(report, plan);
+  EXPECT_NE(said.find("output \"y\" is wrong"), std::string::npos) << said;
+  EXPECT_NE(said.find("a rule or law"), std::string::npos) << said;
+}
+
 TEST(StepCheck, AFunctionThatGivesSomethingElseEachTimeIsWrong) {
   Graph g;
   const Tensor x = g.input("x", {3});

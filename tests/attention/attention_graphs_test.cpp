@@ -31,6 +31,32 @@ TEST(AttentionGraphs, NamedAttentionIsOneKernelInEveryDtype) {
       }
 }
 
+TEST(AttentionGraphs, InfiniteValuesGiveInfiniteResults) {
+  for (const int64_t heads : {1, 2})
+    for (const int64_t queries : {1, 2, 40})
+      for (const int64_t depth : {1, 16}) {
+        SCOPED_TRACE(fmt::format("{} heads, {} queries, depth {}", heads, queries, depth));
+        Graph g;
+        const Tensor q = g.input("q", {heads, queries, depth}), k = g.input("k", {1, 3, depth}),
+                     v = g.input("v", {1, 3, depth});
+        const Tensor y = attention(q, k, v);
+        Executable exe = compile(g, {y});
+        for (const auto& [each, extents] : {std::pair{q, graph::Extents{heads, queries, depth}},
+                                            {k, graph::Extents{1, 3, depth}}}) {
+          Array small(f32, extents);
+          for (int64_t at = 0; at < small.size(); ++at)
+            small.set(at, Scalar::of(f32, 0.01 * static_cast<double>(at % 7)));
+          exe.set(each, small);
+        }
+        Array values(f32, {1, 3, depth});
+        for (int64_t at = 0; at < values.size(); ++at)
+          values.set(at, Scalar::of(f32, std::numeric_limits<float>::infinity()));
+        exe.set(v, values);
+        exe.run();
+        for (const float value : exe.get<float>(y)) ASSERT_EQ(value, values.at(0).as_double());
+      }
+}
+
 // Two of these share a byte, which the template cannot store.
 TEST(AttentionGraphs, ResultsOfFourBits) {
   for (const DType narrow : {i4, u4})

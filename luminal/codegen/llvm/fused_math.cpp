@@ -207,7 +207,9 @@ llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMat
     return math.rounded_sum(value_of(node.children[0]), value_of(node.children[1]));
   if (const auto x = absolute_of(arena, node)) return math.absolute(value_of(*x));
   if (!graph::is_float(node.dtype) || node.dtype == DType::kF64) return nullptr;
-  if (is_op(node, Op::kDiv) && is_sum_of_relative_exps(arena, arena[node.children[1]]))
+  if (is_op(node, Op::kDiv) &&
+      is_relative_exp(arena, arena[before_widening(arena, node.children[0])]) &&
+      is_sum_of_relative_exps(arena, arena[node.children[1]]))
     return math.over_row_sum(value_of(node.children[0]), value_of(node.children[1]));
   if (is_op(node, Op::kMul)) return gated_half(arena, node, math, value_of);
   if (!is_op(node, Op::kAdd)) return nullptr;

@@ -60,7 +60,7 @@ class VectorMath {
   llvm::Value* over_one_plus_exp2(llvm::Value* x, llvm::Value* exponent);
   /// x * (linear + cubic * x^2).
   llvm::Value* odd_cubic(llvm::Value* x, double linear, double cubic);
-  /// x / sum for a sum of at least 1 that lanes share: 1 ulp.
+  /// x / sum for x from 0 to 1 and a sum of at least 1 that lanes share: 1 ulp.
   llvm::Value* over_row_sum(llvm::Value* x, llvm::Value* sum);
   llvm::Value* absolute(llvm::Value* x);
   /// 2 ulp.

@@ -1,5 +1,7 @@
 // Looking at what a graph does: print and compare while it runs, time every step, keep values, save
 // and load data.
+#include <unistd.h>
+
 #include <filesystem>
 #include <iostream>
 
@@ -9,7 +11,7 @@ using namespace luminal;
 
 int main() {
   const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "luminal_example_03";
+      std::filesystem::temp_directory_path() / ("luminal_example_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const std::string reference = folder / "reference.npy";
 

@@ -1,6 +1,8 @@
 // A decoder that writes one token after the other. Keys and values of earlier tokens stay in
 // caches; update() says that a cache is its own next value, so a step writes one row of it where it
 // lies and copies nothing. The plan is saved and loaded in between, as a server would do.
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -45,7 +47,8 @@ int main() {
   Tensor logits = matmul(mixed, weights(g, {kHeads * kWidth, kWords}, 5));
   Tensor next = argmax(logits, -1).named("next");
 
-  const std::string file = std::filesystem::temp_directory_path() / "luminal_kv_cache.plan";
+  const std::string file = std::filesystem::temp_directory_path() /
+                           ("luminal_kv_cache_" + std::to_string(::getpid()) + ".plan");
   compile(g, {next, new_keys, new_values}).save(file);
   Executable exe = load(file);
   std::remove(file.c_str());

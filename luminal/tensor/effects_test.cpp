@@ -1,6 +1,7 @@
 #include "luminal/tensor/effects.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
@@ -42,7 +43,8 @@ TEST(Effects, PrintOfEmptyTensorsDoesNotFail) {
 TEST(Effects, DiffReportsTheDistance) {
   Graph g;
   const std::string path =
-      (std::filesystem::temp_directory_path() / "luminal_effects_test.npy").string();
+      (std::filesystem::temp_directory_path() / fmt::format("luminal_effects_{}.npy", ::getpid()))
+          .string();
   graph::save_npy(path, test::array(f32, {3}, {1, 2, 3}));
   std::ostringstream same, different;
   expect_values(run(diff(vector(g, {1, 2, 3}), path), {.text = &same}), {3}, {1, 2, 3});

@@ -1,10 +1,9 @@
 // Every primitive as a node of its own: odd shapes, a dim, every kind of view and special values.
-#include <filesystem>
-
 #include "luminal/graph/npy.h"
 #include "luminal/tensor/build.h"
 #include "random_values.h"
 #include "rows.h"
+#include "scratch.h"
 
 namespace luminal::device_ops {
 namespace {
@@ -184,8 +183,7 @@ void write_iota(Cell& cell) {
 
 /// A .npy file of the values of `numbered`, for comparisons.
 std::string reference_file(DType dtype) {
-  const auto path =
-      std::filesystem::temp_directory_path() / fmt::format("luminal_device_ops_{}.npy", dtype);
+  const auto path = test::scratch_folder() / fmt::format("{}.npy", dtype);
   graph::save_npy(path.string(), numbered(f32, {5, 7}));
   return path.string();
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "luminal/egraph/egraph.h"
+#include "scratch.h"
 
 namespace luminal::egraph {
 namespace {
@@ -199,7 +200,7 @@ TEST(Robustness, RulesetsThatShareMembersAreEnteredOnce) {
 }
 
 TEST(Robustness, CyclicIncludesEndWithAnError) {
-  const auto path = std::filesystem::temp_directory_path() / "luminal_cyclic_include.egg";
+  const auto path = test::scratch_folder() / "cyclic_include.egg";
   std::ofstream(path) << "(include \"" << path.string() << "\")";
   EGraph egraph;
   try {
@@ -212,7 +213,7 @@ TEST(Robustness, CyclicIncludesEndWithAnError) {
 }
 
 TEST(Files, InputIncludeAndOutputRoundTrip) {
-  const auto folder = std::filesystem::temp_directory_path() / "luminal_egraph_files";
+  const auto folder = test::scratch_folder() / "files";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const std::string base = folder.string();

@@ -4,6 +4,7 @@
 
 #include "error_cases.h"
 #include "luminal/graph/text.h"
+#include "scratch.h"
 
 namespace luminal::errors {
 namespace {
@@ -12,12 +13,10 @@ class TextErrorTest : public ErrorTest {};
 
 void parse(const std::string& text) { graph::parse_text(text); }
 
-/// Sets an input from a file of this name and content, in the folder of temporary files. The folder
-/// is left out of messages by working in it.
+/// Sets an input from a file of this name and content, in a folder of the test's own. The folder is
+/// left out of messages by working in it.
 void read_file(const std::string& name, const std::string& content, const std::string& key = "") {
-  const auto folder = std::filesystem::temp_directory_path() / "luminal_errors_suite";
-  std::filesystem::create_directories(folder);
-  std::filesystem::current_path(folder);
+  std::filesystem::current_path(test::scratch_folder());
   if (!content.empty()) std::ofstream(name, std::ios::binary) << content;
   const Graph graph;
   const Tensor x = graph.input("x", {2});

@@ -2,7 +2,6 @@
 // and effects.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "luminal/graph/interpreter_harness.h"
@@ -36,14 +35,14 @@ Array random_array(DType dtype, Extents extents, uint32_t seed) {
   return Array::from<double>(dtype, std::move(extents), values);
 }
 
-TEST(Interpreter, MatmulIsQuick) {
+// How long it takes is for benchmarks to say; that 16 million products are never stored makes it
+// quick.
+TEST(Interpreter, ALargeMatmulStoresNoProducts) {
   const Array a = random_array(DType::kF32, {256, 256}, 1);
   const Array b = random_array(DType::kF32, {256, 256}, 2);
   const Graph graph = matmul_graph(DType::kF32, 256, 256, 256);
-  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(plan_steps(graph).back().name, "mul + sum");
   const Array c = run_graph(graph, {a, b})[0];
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  RecordProperty("seconds", std::to_string(elapsed.count()));
   for (const auto& [i, j] : {std::pair{0, 0}, std::pair{17, 200}, std::pair{255, 255}}) {
     double sum = 0;
     for (int k = 0; k < 256; ++k)
@@ -51,8 +50,6 @@ TEST(Interpreter, MatmulIsQuick) {
           static_cast<float>(a.at(i * 256 + k).as_double() * b.at(k * 256 + j).as_double()));
     EXPECT_EQ(c.at(i * 256 + j), Scalar::of(DType::kF32, sum));
   }
-  // 0.15 s on an idle machine; sanitizers and busy neighbours cost.
-  EXPECT_LT(elapsed.count(), 5.0);
 }
 
 TEST(Interpreter, ProductsComputedOnTheWayGiveTheSameAsStoredOnes) {

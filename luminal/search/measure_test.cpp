@@ -2,26 +2,30 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 namespace luminal::search {
 namespace {
 
-/// Code that computes nothing for so many microseconds, as its first scalar says.
+/// A clock that goes on only while code of these tests runs, so that no other work of the machine
+/// disturbs what is measured.
+struct Clock {
+  double now = 0;
+  int64_t runs = 0;
+};
+
+/// Code that takes so many microseconds of the clock, as its first scalar says.
 void wait(void* const* buffers, const int64_t* scalars, int64_t, int64_t, std::byte*) {
-  ++*static_cast<int64_t*>(buffers[0]);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(scalars[0]);
-  while (std::chrono::steady_clock::now() < end) {
-  }
+  auto* clock = static_cast<Clock*>(buffers[0]);
+  ++clock->runs;
+  clock->now += static_cast<double>(scalars[0]);
 }
 
-constexpr kernel::NodeId kCounter{0};
+constexpr kernel::NodeId kClock{0};
 
 Candidate waiting(int64_t microseconds, bool prepare = false) {
   Candidate candidate;
   CandidateLaunch launch;
   launch.entry = wait;
-  launch.buffers = {{codegen::LaunchBuffer::Kind::kTensor, kCounter, 0}};
+  launch.buffers = {{codegen::LaunchBuffer::Kind::kTensor, kClock, 0}};
   launch.scalars = {microseconds};
   launch.prepare = prepare;
   candidate.launches.push_back(launch);
@@ -30,21 +34,22 @@ Candidate waiting(int64_t microseconds, bool prepare = false) {
 
 class MeasureTest : public testing::Test {
  protected:
-  Measured measured(const std::vector<const Candidate*>& candidates,
-                    const MeasureOptions& options = {}) {
-    return measure(candidates, {{kCounter, reinterpret_cast<std::byte*>(&runs_)}}, team_, options);
+  Measured measured(const std::vector<const Candidate*>& candidates, MeasureOptions options = {}) {
+    options.clock = [this] { return clock_.now; };
+    return measure(candidates, {{kClock, reinterpret_cast<std::byte*>(&clock_)}}, team_, options);
   }
-  int64_t runs_ = 0;
+  Clock clock_;
   runtime::ThreadTeam team_{{.threads = 1}};
 };
 
-TEST_F(MeasureTest, TheQuickerOfTwoIsQuicker) {
+TEST_F(MeasureTest, ATimeIsThatOfOneRun) {
   const Candidate slow = waiting(20'000);
   const Candidate quick = waiting(50);
   const Measured result = measured({&slow, &quick});
   ASSERT_EQ(result.timings.size(), 2U);
-  EXPECT_LT(result.timings[1].median_us, result.timings[0].median_us);
-  EXPECT_GE(result.timings[1].median_us, 50);
+  EXPECT_DOUBLE_EQ(result.timings[0].median_us, 20'000);
+  EXPECT_DOUBLE_EQ(result.timings[1].median_us, 50);
+  EXPECT_FALSE(result.unreliable);
 }
 
 TEST_F(MeasureTest, TheHopelessAreDroppedAfterAFewRounds) {
@@ -57,16 +62,17 @@ TEST_F(MeasureTest, TheHopelessAreDroppedAfterAFewRounds) {
 }
 
 TEST_F(MeasureTest, QuickKernelsRunSeveralTimesForOneSample) {
-  const Candidate quick = waiting(1);
+  const Candidate quick = waiting(10);
   measured({&quick}, {.least_samples = 5, .most_samples = 5, .sample_us = 1000});
-  EXPECT_GT(runs_, 100);
+  EXPECT_EQ(clock_.runs, 2 + 5 * 100);  // two show how long one takes
 }
 
 TEST_F(MeasureTest, LaunchesThatAreMadeAheadRunOnceAndDoNotCount) {
   Candidate both = waiting(100'000, true);
   both.launches.push_back(waiting(10).launches[0]);
   const Measured result = measured({&both}, {.least_samples = 3, .most_samples = 3});
-  EXPECT_LT(result.timings[0].median_us, 100'000);
+  EXPECT_DOUBLE_EQ(result.timings[0].median_us, 10);
+  EXPECT_LT(clock_.now, 200'000);
 }
 
 TEST_F(MeasureTest, NothingToMeasureIsNoError) {
@@ -75,13 +81,27 @@ TEST_F(MeasureTest, NothingToMeasureIsNoError) {
   EXPECT_FALSE(result.unreliable);
 }
 
-TEST_F(MeasureTest, TheTimeGivenIsKeptRoughly) {
+TEST_F(MeasureTest, MeasuringEndsWithTheTimeGivenOnceThereAreTheLeastSamples) {
   const Candidate slow = waiting(20'000);
-  const auto begin = std::chrono::steady_clock::now();
+  const auto samples = [&](double seconds) {
+    // Never so steady that no more are needed.
+    return measured(
+               {&slow},
+               {.seconds = seconds, .least_samples = 2, .most_samples = 1000, .steady_spread = -1})
+        .timings[0]
+        .samples;
+  };
+  EXPECT_EQ(samples(0.0), 2);
+  EXPECT_EQ(samples(0.15), 8);
+}
+
+TEST_F(MeasureTest, TheClockOfTheMachineIsUsedWhereNoOtherIsGiven) {
+  const Candidate quick = waiting(1);
   const Measured result =
-      measured({&slow}, {.seconds = 0.0, .least_samples = 2, .most_samples = 1000});
-  EXPECT_EQ(result.timings[0].samples, 2);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+      measure({&quick}, {{kClock, reinterpret_cast<std::byte*>(&clock_)}}, team_);
+  ASSERT_EQ(result.timings.size(), 1U);
+  EXPECT_GT(result.timings[0].median_us, 0);
+  EXPECT_GE(result.timings[0].samples, 1);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "luminal/compiler/build_plan.h"
@@ -283,10 +284,16 @@ TEST(Compile, ASearchedPlanGivesWhatTheInterpreterGives) {
   TuningDatabase database = TuningDatabase::in_memory();
   CompileOptions options;
   options.mode = Mode::kSearch;
-  options.budget_seconds = 4;
+  options.budget_seconds = 2;
   options.search.database = &database;
   options.search.progress = false;
-  Executable searched = compile(net.g, {net.y}, options);
+  // How long it takes to come to the first measurement is up to the machine.
+  std::optional<Executable> found;
+  do {
+    *options.budget_seconds *= 2;
+    found.emplace(compile(net.g, {net.y}, options));
+  } while (found->search_report()->measured == 0);
+  Executable& searched = *found;
   Executable oracle = compile(net.g, {net.y}, {.backend = Backend::kInterpreter});
   for (Executable* each : {&searched, &oracle}) {
     for (const auto& [name, array] : random_inputs(each->ir(), {}, 1)) each->set(name, array);
@@ -296,7 +303,6 @@ TEST(Compile, ASearchedPlanGivesWhatTheInterpreterGives) {
   const std::vector<float> expected = oracle.get<float>(net.y);
   for (size_t k = 0; k < expected.size(); ++k) EXPECT_NEAR(actual[k], expected[k], 1e-5);
   EXPECT_NE(searched.explain().find("\nSearch\n"), std::string::npos);
-  EXPECT_GT(searched.search_report()->measured, 0U);
 }
 
 TEST(Compile, ABudgetBelowZeroIsRefused) {

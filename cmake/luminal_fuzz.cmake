@@ -28,9 +28,9 @@ function(luminal_fuzz)
     set(seed_list ${PROJECT_BINARY_DIR}/${test}_seeds.txt)
     file(WRITE ${seed_list} "${seeds}")
     add_test(NAME fuzz/${test}
-             COMMAND ${program} -seed=1 -runs=6000 -timeout=20 -rss_limit_mb=4096
+             COMMAND ${program} -seed=1 -runs=6000 -timeout=120 -rss_limit_mb=4096
                      -max_len=2048 -verbosity=0 -dict=${folder}/dictionary.txt
                      -artifact_prefix=${PROJECT_BINARY_DIR}/${test}- -seed_inputs=@${seed_list})
-    set_tests_properties(fuzz/${test} PROPERTIES TIMEOUT 300)
+    set_tests_properties(fuzz/${test} PROPERTIES TIMEOUT 900)
   endforeach()
 endfunction()

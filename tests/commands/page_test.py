@@ -9,10 +9,10 @@ chromium-driver. Without them it exits 77, which ctest counts as skipped.
 
 import base64
 import json
+import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +22,8 @@ import urllib.error
 import urllib.request
 
 SKIPPED = 77
+# Seconds until something that does not happen is taken to fail: a busy machine may take many.
+PATIENCE = 120
 NASTY = "</script><script>window.bad=1</script><img src=x onerror='window.bad=2'>"
 NASTY_GRAPH = f'%0: f32[4] = input "{NASTY}"\n%1: f32[4] = exp %0 name="<b>bold</b>"\noutput "y" = %1\n'
 
@@ -71,33 +73,31 @@ class Browser:
     """A browser with one window."""
 
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.base = f"http://127.0.0.1:{port}"
-        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # It takes a free port and says which: one that was free a moment ago may be another's by now.
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.session = ""
+
+    def begin(self) -> None:
+        said = ""
+        while (port := re.search("started successfully on port ([0-9]+)", said)) is None:
+            line = self.driver.stdout.readline()
+            if line == "":
+                raise AssertionError("chromedriver ended: " + said)
+            said += line
+        self.base = f"http://127.0.0.1:{port[1]}"
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,900"]
         capabilities = {
             "browserName": "chrome",
             "goog:chromeOptions": {"args": arguments},
             "goog:loggingPrefs": {"browser": "ALL"},
         }
-        for attempt in range(60):
-            try:
-                answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
-                break
-            except (urllib.error.URLError, ConnectionError):
-                if attempt == 59:
-                    raise
-                time.sleep(0.5)
-        self.session = "/session/" + answer["sessionId"]
+        self.session = "/session/" + self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
 
     def call(self, method: str, path: str, body: dict | None = None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=300) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise AssertionError(error.read().decode()) from error
@@ -127,11 +127,11 @@ class Browser:
 
     def wait(self, condition: str) -> None:
         """Until a JavaScript expression holds."""
-        for _ in range(100):
-            if self.script("return !!(" + condition + ")"):
-                return
+        end = time.monotonic() + PATIENCE
+        while not self.script("return !!(" + condition + ")"):
+            if time.monotonic() > end:
+                raise AssertionError("never became true: " + condition)
             time.sleep(0.05)
-        raise AssertionError("never became true: " + condition)
 
     def complaints(self) -> list[str]:
         log = self.call("POST", self.session + "/se/log", {"type": "browser"})
@@ -146,7 +146,7 @@ class Browser:
                 self.call("DELETE", self.session)
         finally:
             self.driver.terminate()
-            self.driver.wait()
+            self.driver.communicate()
 
 
 class Page(unittest.TestCase):
@@ -156,30 +156,40 @@ class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        # What is fused depends on the number of threads: on many cores attention is cut in several.
+        cls.environment = os.environ | {"LUMINAL_CACHE_DIR": cls.folder.name + "/cache", "LUMINAL_THREADS": "2"}
         cls.pages = {name: cls.page(name, name) for name in ("gpt-block", "llama-32", "top-tokens")}
         nasty = pathlib.Path(cls.folder.name) / "nasty.graph"
         nasty.write_text(NASTY_GRAPH)
         cls.pages["nasty"] = cls.page(str(nasty), "nasty")
         plan = pathlib.Path(cls.folder.name) / "saved.plan"
-        subprocess.run([cls.luminal, "compile", "gpt-block", "-o", str(plan)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([cls.luminal, "compile", "gpt-block", "-o", str(plan)], check=True, stdout=subprocess.DEVNULL, env=cls.environment)
         cls.pages["saved"] = cls.page(str(plan), "saved")
         for name, graph in (("gpt-block", "gpt-block"), ("llama-32", "llama-32"), ("nasty", str(nasty))):
             cls.pages["explain-" + name] = cls.explained(graph, "explain-" + name)
         cls.pages["quick"] = cls.changed("explain-gpt-block", "quick", as_quicker_than_possible)
-        cls.pages["search"] = cls.page("gpt-block", "search", "--search", "4", "--database", str(pathlib.Path(cls.folder.name) / "tuning.db"))
+        cls.pages["search"] = cls.searched("gpt-block", "search")
         cls.pages["all-outcomes"] = cls.changed("search", "all-outcomes", with_all_outcomes)
         cls.pages["recalled"] = cls.changed("search", "recalled", as_recalled)
         cls.browser = Browser()
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.browser.close()
-        cls.folder.cleanup()
+        cls.addClassCleanup(cls.browser.close)
+        cls.browser.begin()
 
     @classmethod
     def page(cls, graph: str, name: str, *options: str) -> pathlib.Path:
         file = pathlib.Path(cls.folder.name) / (name + ".html")
-        subprocess.run([cls.luminal, "viz", graph, "-o", str(file), *options], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([cls.luminal, "viz", graph, "-o", str(file), *options], check=True, stdout=subprocess.DEVNULL, env=cls.environment)
+        return file
+
+    @classmethod
+    def searched(cls, graph: str, name: str) -> pathlib.Path:
+        """The page of a search with some trials: how many fit into its time is up to the machine."""
+        seconds, trials = 4, 0
+        while trials <= 3:
+            file = cls.page(graph, name, "--search", str(seconds), "--database", str(pathlib.Path(cls.folder.name) / "tuning.db"))
+            trials = len(json.loads(DATA.search(file.read_text())[2])["search"]["trials"])
+            seconds *= 2
         return file
 
     @classmethod
@@ -192,7 +202,7 @@ class Page(unittest.TestCase):
     @classmethod
     def explained(cls, graph: str, name: str) -> pathlib.Path:
         file = pathlib.Path(cls.folder.name) / (name + ".html")
-        subprocess.run([cls.luminal, "explain", graph, "--html", str(file)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([cls.luminal, "explain", graph, "--html", str(file)], check=True, stdout=subprocess.DEVNULL, env=cls.environment)
         return file
 
     def tearDown(self) -> None:
@@ -290,7 +300,6 @@ class Page(unittest.TestCase):
         self.assertEqual(self.shown(), "part-search")
         self.browser.wait("document.querySelector('#search-chart')")
         trials = self.browser.script("return data.search.trials.length")
-        self.assertGreater(trials, 3)
         self.assertEqual(self.browser.script("return document.querySelectorAll('#search-chart .trial').length"), trials)
         self.assertGreater(self.browser.script("return document.querySelectorAll('#search-chart .so-far').length"), 0)
         inside = """
@@ -366,7 +375,7 @@ class Page(unittest.TestCase):
         self.assertIn("nearer cache", self.browser.script("return document.querySelector('#above-best').textContent"))
 
     def test_steps_have_the_numbers_of_the_text(self) -> None:
-        said = subprocess.run([self.luminal, "explain", "gpt-block", "--no-times", "--all"], check=True, capture_output=True, text=True).stdout
+        said = subprocess.run([self.luminal, "explain", "gpt-block", "--no-times", "--all"], check=True, capture_output=True, text=True, env=self.environment).stdout
         every_run = said[said.index("in every run:") : said.index("Kernels")]
         numbers = [int(number) for number in re.findall(r"^ +([0-9]+)\.  ", every_run, re.M)]
         self.assertGreater(numbers[0], 1)

@@ -65,19 +65,20 @@ TEST_F(Viz, DimsAreThoseAskedForOrUsualOnes) {
 
 TEST_F(Viz, EqualLayersShareTheirCode) {
   const json data = page({"llama-32", "--no-run"});
-  EXPECT_GT(data["steps"].size(), 300U);
+  EXPECT_GT(data["steps"].size(), 4 * 32U);  // how many follows from the number of threads
   EXPECT_LT(data["code"].size(), 60U);
   EXPECT_TRUE(data["run"].empty());
 }
 
 TEST_F(Viz, ASearchIsShownWithWhatItMeasured) {
-  // How much fits into a second is up to the machine; each search goes on where the last one ended.
+  // How much fits into a second is up to the machine; a search with more time goes on where the
+  // last one ended.
   json data;
-  for (int tries = 0; tries < 20; ++tries) {
-    data = page({"softmax", "--search", "1", "--database", folder_.file("tuning.db")});
-    if (data["search"]["trials"].size() > 1) break;
+  for (int seconds = 1; data.is_null() || data["search"]["trials"].size() < 2; seconds *= 2) {
+    data = page(
+        {"softmax", "--search", std::to_string(seconds), "--database", folder_.file("tuning.db")});
+    ASSERT_FALSE(HasFailure());
   }
-  ASSERT_GT(data["search"]["trials"].size(), 1U);
   EXPECT_TRUE(has(data["search"]["text"], "\n"));
   double last = 0;
   bool has_part_of_a_second = false;

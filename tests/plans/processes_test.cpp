@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ std::string environment_text(const char* name) {
 TEST(Worker, DISABLED_CompilesSavesAndRuns) {
   const std::string path = environment_text("WORKER_PLAN");
   const int rounds = std::stoi(environment_text("WORKER_ROUNDS"));
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // who waits for it may be ended before it
   for (int round = 0; round < rounds; ++round) {
     for (int seed = 0; seed < 4; ++seed) {
       const Graph g;
@@ -92,6 +94,12 @@ class Processes : public testing::Test {
         0);
     posix_spawn_file_actions_destroy(&files);
     return child;
+  }
+
+  static bool has_ended(pid_t child) {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child;
   }
 
   static int status_of(pid_t child) {
@@ -144,7 +152,9 @@ TEST_F(Processes, AreKilledWhileTheyWrite) {
   for (int round = 0; round < 8; ++round) {
     // An empty cache makes them write all the time.
     if (round % 2 == 0) std::filesystem::remove_all(folder_.file("cache"));
-    const pid_t child = start(100);
+    const pid_t child = start(1'000'000);  // more than any machine does before it is killed
+    while (cache_files().empty() && !has_ended(child))  // a busy machine takes long to begin
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 100));
     kill(child, SIGKILL);
     const int status = status_of(child);

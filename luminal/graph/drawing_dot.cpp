@@ -61,10 +61,10 @@ class DotWriter {
                            color_of(node.op));
     }
     for (int inner : inner_groups_[group]) {
-      const size_t definition = groups_.groups[static_cast<size_t>(inner)].definition;
+      const std::string& label = groups_.groups[static_cast<size_t>(inner)].label;
       text_ += fmt::format("{}subgraph cluster_{} {{\n", indent, inner);
       text_ += fmt::format("{}  label=\"{}\"; style=\"rounded,filled\"; fillcolor=\"#10182808\";\n",
-                           indent, escape_dot(to_string(graph_.named()[definition])));
+                           indent, escape_dot(label));
       write_group(inner, indent + "  ");
       text_ += indent + "}\n";
     }

@@ -81,7 +81,7 @@ std::string graph_json(const Graph& graph, const DrawingOptions& options) {
   for (const NamedGroups::Group& group : groups.groups) {
     const NamedDefinition& definition = graph.named()[group.definition];
     text += fmt::format("{}{{\"label\":{},\"parent\":{},\"result\":{}}}", separator,
-                        json(to_string(definition)), group.parent, definition.result.node.value);
+                        json(group.label), group.parent, definition.result.node.value);
     separator = ",\n";
   }
   return text + "]}";

@@ -106,6 +106,7 @@ function layOutContainer(container) {
   assignLayers(items, edges);
   const {layers, links} = makeLanes(items, edges);
   order(layers, links);
+  balance(layers);
   setColumns(layers, links);
   setRows(container, layers);
   for (const {edge, lanes, flipped} of edges)
@@ -161,9 +162,13 @@ function makeLanes(items, edges) {
   const layers = [], links = [], lanes = new Map();
   const add = item => (layers[item.layer] = layers[item.layer] || []).push(item);
   items.forEach(add);
+  const fed = new Set(edges.map(e => e.to));
+  // Sources follow their users. Else the many weights of a layer would draw it to their middle, and
+  // the layers of a network would stand on a slope.
+  const pull = e => e.from.kind === "i" || fed.has(e.from) ? 1 : 0.001;
   const link = (a, b, e) => {
     const entry = {a, b, da: attach(a, e, "o"), db: attach(b, e, "i"),
-                   weight: a.lane && b.lane ? 12 : a.lane || b.lane ? 3 : 1};
+                   weight: a.lane && b.lane ? 12 : pull(e) * (a.lane || b.lane ? 3 : 1)};
     links.push(entry);
     (a.down = a.down || []).push(entry);
     (b.up = b.up || []).push(entry);
@@ -219,6 +224,28 @@ function order(layers, links) {
   }
 }
 
+// What a closed group reads of sources alone, such as the weights of a layer, stands on both sides
+// of the one that it follows, so that a chain of layers is in the middle of what they read.
+function balance(layers) {
+  layers.forEach((layer, k) => {
+    const read = new Map();
+    for (const item of layer) {
+      const user = !item.lane && !item.up && (item.down || []).length === 1 && item.down[0].b;
+      if (user && user.kind === "g" && !user.inner)
+        read.set(user, [...(read.get(user) || []), item]);
+    }
+    for (const [user, sources] of read) {
+      const before = user.up.map(l => l.a).filter(a => a.up && !a.lane);
+      if (before.length !== 1) continue;
+      const rest = layers[k].filter(item => !sources.includes(item)), half = sources.length >> 1;
+      const middle = rest.indexOf(before[0]);
+      layers[k] = [...rest.slice(0, middle), ...sources.slice(0, half), before[0],
+                   ...sources.slice(half), ...rest.slice(middle + 1)];
+    }
+    settlePositions(layers[k]);
+  });
+}
+
 const gapBetween = (a, b) => (a.w + b.w) / 2 + (a.lane || b.lane || !a.w || !b.w ? LANE : GAP_X);
 
 // Every item wants to stand at the mean of its neighbours; within a layer the order and the gaps
@@ -237,7 +264,7 @@ function setColumns(layers, links) {
           sum += l.weight * (l[far].x + l[there] - l[here]);
           weight += l.weight;
         }
-      if (!weight) { sum = item.x * 0.05; weight = 0.05; }
+      if (!weight) { sum = item.x * 1e-4; weight = 1e-4; }
       blocks.push({sum: sum - shift * weight, weight, count: 1});
       while (blocks.length > 1) {
         const q = blocks[blocks.length - 1], p = blocks[blocks.length - 2];
@@ -315,7 +342,14 @@ function sharedBeginning(points, drawn) {
 // The course of a wire: out of the bottom of its producer, through lanes and ports, into its user.
 function pointsOf(wire, boxes, containers) {
   const a = boxes.get(wire.from), b = boxes.get(wire.to);
-  const points = [{x: a.x + a.w / 2, y: a.y + a.h}];
+  // Where closed groups read from each other, some wires go up: out of the top, into the bottom.
+  const goesUp = ([id, edge]) => {
+    const items = containers.get(id).items;
+    return items.get(edge.from).layer > items.get(edge.to).layer;
+  };
+  const points = [{x: a.x + a.w / 2, y: goesUp(wire.parts[0]) ? a.y : a.y + a.h}];
+  const end = {x: b.x + b.w * wire.slot,
+               y: goesUp(wire.parts[wire.parts.length - 1]) ? b.y + b.h : b.y};
   // Vertical inside a row, so that bends fall into the gap between two rows.
   const along = (y, forward) => {
     const last = points[points.length - 1];
@@ -327,12 +361,12 @@ function pointsOf(wire, boxes, containers) {
     const forward = from.layer < to.layer;
     if (forward) along(container.dy + from.rowBottom, true);
     for (const lane of edge.points) {
-      points.push({x: container.dx + lane.x, y: container.dy + lane.rowTop});
-      if (lane.rowBottom > lane.rowTop)
-        points.push({x: container.dx + lane.x, y: container.dy + lane.rowBottom});
+      const rows = lane.rowBottom > lane.rowTop ? [lane.rowTop, lane.rowBottom] : [lane.rowTop];
+      for (const y of forward ? rows : rows.reverse())
+        points.push({x: container.dx + lane.x, y: container.dy + y});
     }
     const at = k + 1 < wire.parts.length ? portBetween(wire.parts[k], wire.parts[k + 1], boxes)
-                                         : {x: b.x + b.w * wire.slot, y: b.y};
+                                         : end;
     if (forward && container.dy + to.rowTop < at.y)
       points.push({x: at.x, y: container.dy + to.rowTop});
     points.push(at);
@@ -363,7 +397,8 @@ function spreadOverGroups(wires, boxes) {
     list.forEach((wire, k) => {
       const end = wire.points[wire.points.length - 1].x;
       const x = box.x + box.w * (k + 1) / (list.length + 1);
-      for (const point of wire.points.slice(-2)) if (point.x === end) point.x = x;
+      // Its beginning stays below its producer.
+      for (const point of wire.points.slice(1).slice(-2)) if (point.x === end) point.x = x;
     });
   }
 }

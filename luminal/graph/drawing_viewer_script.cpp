@@ -85,8 +85,9 @@ function fitReadable() {
   fit();
   if (camera.zoom >= 0.55) return;
   camera.zoom = Math.min(0.8, Math.max(0.55, (size().w - 96) / picture.w));
-  let x = picture.w / 2;
-  for (const box of picture.boxes.values()) if (box.kind && box.y < 60) { x = box.x + box.w / 2; break; }
+  const first = [...picture.boxes.values()].filter(box => box.kind && box.y < 60);
+  const left = Math.min(...first.map(box => box.x));
+  const x = (left + Math.max(...first.map(box => box.x + box.w))) / 2;
   // The first boxes in the middle, but no room beside the graph while some of it is outside.
   const room = size().w - picture.w * camera.zoom, margin = 24;
   camera.x = room >= 0 ? room / 2 :
@@ -257,9 +258,10 @@ function drawWires(view) {
     pen.setLineDash([]);
     pen.fillStyle = pen.strokeStyle;
     pen.beginPath();
+    const back = p[p.length - 2].y > last.y ? 7 : -7;
     pen.moveTo(last.x, last.y);
-    pen.lineTo(last.x - 3.5, last.y - 7);
-    pen.lineTo(last.x + 3.5, last.y - 7);
+    pen.lineTo(last.x - 3.5, last.y + back);
+    pen.lineTo(last.x + 3.5, last.y + back);
     pen.fill();
     labels.push(wire);
   }
@@ -276,7 +278,8 @@ function drawLabels(wires, view) {
     const p = wire.points, last = p[p.length - 1], before = p[p.length - 2];
     if (last.y < view.top || last.y - 60 > view.bottom || wire.operand.shape === "[]") continue;
     const text = shorten(wire.operand.shape, 28) + (wire.count > 1 ? " \u00d7" + wire.count : "");
-    const w = pen.measureText(text).width + 8, y = last.y - Math.min(15, (last.y - before.y) / 2);
+    const w = pen.measureText(text).width + 8;
+    const y = last.y - Math.max(-15, Math.min(15, (last.y - before.y) / 2));
     const x = last.x, clash = taken.some(t => Math.abs(t.x - x) < (t.w + w) / 2 &&
                                               Math.abs(t.y - y) < 14);
     if (clash) continue;

@@ -39,11 +39,10 @@ std::string step_line(const Graph& graph, NodeId id, const std::string& part_of)
 
 /// "| softmax(axis=1)" inside of a definition, "= softmax(axis=1)" where the node is its result.
 std::string part_of(const Graph& graph, NodeId id, const NamedGroups& groups) {
-  const int group = groups.group_of_node[id.value];
-  if (group == NamedGroups::kNone) return "";
-  const NamedDefinition& named =
-      graph.named()[groups.groups[static_cast<size_t>(group)].definition];
-  return (named.result.node == id ? "= " : "| ") + to_string(named);
+  const int number = groups.group_of_node[id.value];
+  if (number == NamedGroups::kNone) return "";
+  const NamedGroups::Group& group = groups.groups[static_cast<size_t>(number)];
+  return (graph.named()[group.definition].result.node == id ? "= " : "| ") + group.label;
 }
 
 }  // namespace

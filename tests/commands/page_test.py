@@ -27,6 +27,18 @@ PATIENCE = 120
 NASTY = "</script><script>window.bad=1</script><img src=x onerror='window.bad=2'>"
 NASTY_GRAPH = f'%0: f32[4] = input "{NASTY}"\n%1: f32[4] = exp %0 name="<b>bold</b>"\noutput "y" = %1\n'
 
+# Two definitions, each of which reads what is inside of the other.
+MUTUAL_GRAPH = """%0: f32[4] = input "x"
+%1: f32[4] = exp %0
+%2: f32[4] = sin %1
+%3: f32[4] = tanh %2
+%4: f32[4] = sqrt %3
+%5: f32[4] = add %1, %4
+output "y" = %5
+named %4 = inner() %3
+named %2 = first() %1
+named %5 = outer() %0, %4
+"""
 
 DATA = re.compile(r'(id="compile-data">)(.*?)(</script>)', re.S)
 
@@ -163,6 +175,9 @@ class Page(unittest.TestCase):
         nasty = pathlib.Path(cls.folder.name) / "nasty.graph"
         nasty.write_text(NASTY_GRAPH)
         cls.pages["nasty"] = cls.page(str(nasty), "nasty")
+        mutual = pathlib.Path(cls.folder.name) / "mutual.graph"
+        mutual.write_text(MUTUAL_GRAPH)
+        cls.pages["mutual"] = cls.page(str(mutual), "mutual")
         plan = pathlib.Path(cls.folder.name) / "saved.plan"
         subprocess.run([cls.luminal, "compile", "gpt-block", "-o", str(plan)], check=True, stdout=subprocess.DEVNULL, env=cls.environment)
         cls.pages["saved"] = cls.page(str(plan), "saved")
@@ -241,6 +256,46 @@ class Page(unittest.TestCase):
         self.browser.wait(f"{inside} && {inside}.getElementById('canvas') && {inside}.getElementById('canvas').width > 300")
         self.assertIn("100 nodes", self.browser.script(f"return {inside}.getElementById('summary').textContent"))
         self.assertEqual("none", self.browser.script(f"return {inside}.getElementById('theme').style.display"))
+
+    def test_layers_have_names_and_stand_below_each_other(self) -> None:
+        for part in ("written", "simplified"):
+            evaluate = self.drawing("llama-32", part)
+            evaluate("layers = graph.groups.filter(g => g.label.startsWith('layer ')).sort((a, b) => a.result - b.result)")
+            self.assertEqual(evaluate("layers.map(g => g.label)"), [f"layer {k} of 32" for k in range(1, 33)])
+            self.assertEqual(evaluate("graph.groups.filter(g => g.parent < 0).length"), 32)
+            middles = evaluate("layers.map(g => picture.boxes.get('g' + g.id)).map(b => b.x + b.w / 2)")
+            self.assertLess(max(middles) - min(middles), 200)
+            tops = evaluate("layers.map(g => picture.boxes.get('g' + g.id).y)")
+            self.assertEqual(tops, sorted(set(tops)))
+            self.take("layers-" + part)
+
+    def drawing(self, name: str, part: str):
+        """Opens a drawing; what evaluates scripts in it."""
+        self.browser.open(self.pages[name], part)
+        frame = f"document.querySelector('#part-{part} iframe')"
+        self.browser.wait(f"{frame} && {frame}.contentDocument.getElementById('fit') && {frame}.contentDocument.getElementById('fit').onclick")
+        return lambda text: self.browser.script(f"return {frame}.contentWindow.eval(arguments[0])", text)
+
+    def test_wires_go_from_box_to_box(self) -> None:
+        loose = """
+            picture.wires.filter(wire => {
+              const a = picture.boxes.get(wire.from), b = picture.boxes.get(wire.to), p = wire.points;
+              const up = a.y > b.y, first = p[0], last = p[p.length - 1];
+              const meets = (point, box, y) => point.x >= box.x && point.x <= box.x + box.w && Math.abs(point.y - y) < 0.01;
+              return !meets(first, a, up ? a.y : a.y + a.h) || !meets(last, b, up ? b.y + b.h : b.y) ||
+                     p.some((point, k) => k && (up ? point.y > p[k - 1].y : point.y < p[k - 1].y));
+            }).map(wire => wire.from + " to " + wire.to)"""
+        going_up = "picture.wires.filter(wire => picture.boxes.get(wire.from).y > picture.boxes.get(wire.to).y).length"
+        for name in ("gpt-block", "llama-32", "mutual"):
+            for part in ("written", "simplified"):
+                evaluate = self.drawing(name, part)
+                for state in ("close",) if name == "mutual" else ("close", "open"):
+                    evaluate(f"document.getElementById('{state}').click()")
+                    self.assertEqual(evaluate(loose), [], f"{name} {part} {state}")
+                    if name == "mutual":
+                        self.assertGreater(evaluate(going_up), 0)
+                    elif name == "llama-32" or state == "open":
+                        self.assertEqual(evaluate(going_up), 0, f"{name} {part} {state}")
 
     def test_a_drawing_on_a_narrow_page_begins_at_its_edge(self) -> None:
         self.browser.resize(390, 844)

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "checks.h"
+#include "luminal/codegen/llvm/gemm_code.h"
 
 namespace luminal::codegen {
 namespace {
@@ -62,6 +63,56 @@ TEST(Tiles, LargeResultsGoPastTheCachesWhereTilesStoreWholeLines) {
       check(sample_of({matmul(a, b)}), {.streaming_bytes = 128});
       if (HasFailure()) return;
     }
+}
+
+/// Whether tiles store the result of a product, with sums in f32.
+bool is_stored_by_tiles(const Tensor& result) {
+  const kernel::test::Sample sample = sample_of({result});
+  const kernel::GraphProgram program(sample.graph);
+  const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
+  GemmCode code;
+  kernel::Arena arena;
+  const auto derived = kernel::derive(arena, program, cut, program.output(0));
+  const auto plan = plan_contraction(arena, std::get<kernel::Kernel>(derived), {});
+  if (!plan) return false;
+  code.arena = &arena;
+  code.plan = *plan;
+  code.specs = {GemmSpec{}};
+  return code.direct_position().has_value();
+}
+
+TEST(Tiles, SumsThatAreRoundedOnceGoFromTheTileIntoTheResult) {
+  Graph g;
+  const Tensor a = g.input("a", {16, 20}, bf16);
+  const Tensor b = g.input("b", {20, 64}, bf16);
+  EXPECT_TRUE(is_stored_by_tiles(matmul(a, b, f32)));
+  EXPECT_TRUE(is_stored_by_tiles(matmul(a, b)));
+  EXPECT_TRUE(is_stored_by_tiles(cast(matmul(a, b, f32), bf16)));
+  EXPECT_FALSE(is_stored_by_tiles(cast(matmul(a, b, f16), bf16)));
+  EXPECT_FALSE(is_stored_by_tiles(cast(sum(cast(unsqueeze(a, 2), f16) * cast(b, f16), 1), bf16)));
+  EXPECT_FALSE(is_stored_by_tiles(cast(matmul(a, b, f32) * 0.5, bf16)));
+}
+
+/// Whole tiles and parts of them, sums by fma and by dots, whose values are infinite, denormal or
+/// not a number.
+TEST(Tiles, RoundingToBf16IsThatOfTheOracleWhateverSumsAre) {
+  for (const CpuTarget& target : targets())
+    for (const int64_t m : {16, 13})
+      for (const DType dtype : {bf16, f32}) {
+        SCOPED_TRACE(fmt::format("{} {} rows of {}", target.name, m, dtype));
+        Graph g;
+        kernel::test::Sample sample =
+            sample_of({matmul(g.input("a", {m, 8}, dtype), g.input("b", {8, 96}, dtype), bf16)});
+        graph::Array& a = sample.inputs.at("a");
+        for (int64_t row = 0; row < m; ++row) {
+          const double values[] = {1, 3e38, 1.5e-38, -2e-20, 1e-30, 0x1.01p0, 0x1.03p-126, 1e20};
+          for (int64_t k = 0; k < 8; ++k)
+            kernel::store(a, row * 8 + k, {k == row % 8 ? values[row % 8] : 0, 0});
+        }
+        // Dots give no denormals.
+        check(sample, {.target = target}, {1.2e-38, 0});
+        if (HasFailure()) return;
+      }
 }
 
 }  // namespace

@@ -283,14 +283,17 @@ Value* ElementCode::narrow_to_bf16(Value* value) {
   }
   return builder_.if_else(
       builder_.any(denormal), [&] { return Carried{rounded_halves(value)}; },
-      [&] {
-        Carried halves;
-        for (size_t k = 0; k < parts.size(); k += 2)
-          halves.push_back(builder_.call_intrinsic(
-              llvm::Intrinsic::x86_avx512bf16_cvtne2ps2bf16_512, {}, {parts[k + 1], parts[k]}));
-        Value* joined = builder_.join(halves);
-        return Carried{ir_.CreateBitCast(joined, type_like(value, builder_.i16()))};
-      })[0];
+      [&] { return Carried{narrow_normals(value)}; })[0];
+}
+
+Value* ElementCode::narrow_normals(Value* value) {
+  constexpr int kLanes = 16;
+  Carried halves;
+  for (int first = 0; first < VectorBuilder::lanes_of(value); first += 2 * kLanes)
+    halves.push_back(builder_.call_intrinsic(
+        llvm::Intrinsic::x86_avx512bf16_cvtne2ps2bf16_512, {},
+        {builder_.part(value, first + kLanes, kLanes), builder_.part(value, first, kLanes)}));
+  return ir_.CreateBitCast(builder_.join(halves), type_like(value, builder_.i16()));
 }
 
 Value* ElementCode::narrow(DType dtype, Value* value) {

@@ -59,6 +59,8 @@ class ElementCode {
   /// Bits of a narrow float (8 or 16 per lane) to float, and back with one rounding.
   llvm::Value* widen(graph::DType dtype, llvm::Value* bits);
   llvm::Value* narrow(graph::DType dtype, llvm::Value* value);
+  /// The bits of lines of bf16, by the instruction for it: no value is denormal.
+  llvm::Value* narrow_normals(llvm::Value* value);
 
  private:
   llvm::Type* memory_element(graph::DType dtype);

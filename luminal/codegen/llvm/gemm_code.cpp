@@ -22,6 +22,15 @@ bool tiles_store(graph::DType dtype, const GemmSpec& spec) {
          spec.blocks.size == 0;
 }
 
+/// Whether a value is a sum as tiles have it, or that rounded once.
+bool is_sum(const kernel::Arena& arena, kernel::BodyId value, const Product& product,
+            graph::DType accumulator) {
+  if (value == product.sum) return true;
+  const kernel::BodyNode& node = arena[value];
+  return node.kind == kernel::BodyKind::kOp && node.op == graph::Op::kCast &&
+         node.children[0] == product.sum && product.dtype == accumulator;
+}
+
 }  // namespace
 
 std::optional<Expr> GemmCode::direct_position() const {
@@ -29,7 +38,9 @@ std::optional<Expr> GemmCode::direct_position() const {
     return std::nullopt;
   const kernel::Root& root = plan.roots[0];
   const graph::TensorType& type = arena->tensor(root.tensor);
-  if (root.value != plan.products[0].sum || !tiles_store(type.dtype, specs[0])) return std::nullopt;
+  if (!is_sum(*arena, root.value, plan.products[0], specs[0].accumulator) ||
+      !tiles_store(type.dtype, specs[0]))
+    return std::nullopt;
   const Expr position = position_of(root.store, type.shape);
   const auto along_n = stride_along(position, plan.n.flat);
   const auto along_m = stride_along(position, plan.m.flat);

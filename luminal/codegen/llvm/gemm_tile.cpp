@@ -44,12 +44,17 @@ void GemmTile::store_sums(llvm::ArrayRef<Value*> sums) {
   const int together = stored_ != spec_.accumulator && vectors_ % 2 == 0 ? 2 : 1;
   const int bytes = together * layout_.lanes() * (graph::bits(stored_) / 8);
   const Access access{.align = streaming_ ? bytes : 0, .streaming = streaming_};
+  // A dot that is denormal comes out as zero, but not a sum of several.
+  const bool normal = together == 2 && spec_.mode == GemmMode::kDotBf16 && spec_.k_unroll == 1;
   ElementCode code(builder_);
   for (int r = 0; r < rows_; ++r)
     for (int v = 0; v < vectors_; v += together) {
       const auto first = static_cast<size_t>(r * vectors_ + v);
       Value* value = builder_.join(sums.slice(first, static_cast<size_t>(together)));
-      code.store(stored_, value, out_place(r, v), builder_.index(0), access);
+      if (normal)
+        builder_.store(code.narrow_normals(value), out_place(r, v), access);
+      else
+        code.store(stored_, value, out_place(r, v), builder_.index(0), access);
     }
 }
 

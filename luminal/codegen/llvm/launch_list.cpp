@@ -24,6 +24,14 @@ bool is_constant(const kernel::Arena& arena, BodyId value, const CpuKernelOption
   });
 }
 
+void LaunchList::reserve(NodeId tensor, int64_t slack) {
+  const graph::TensorType& type = arena_.tensor(tensor);
+  Expr elements = 1;
+  for (const Expr& extent : type.shape) elements = elements * extent;
+  temporary_of_[tensor] = result_.temporaries.size();
+  result_.temporaries.push_back(elements * (graph::bits(type.dtype) / 8) + slack);
+}
+
 void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId tensor,
                             std::vector<Expr> store, int64_t slack) {
   kernel::Kernel copy;
@@ -34,11 +42,7 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
   }
   for (Expr& expr : store) expr = symbolic::substitute(expr, bindings);
   copy.roots.push_back({tensor, arena_.substitute(value, bindings), std::move(store)});
-  const graph::TensorType& type = arena_.tensor(tensor);
-  Expr elements = 1;
-  for (const Expr& extent : type.shape) elements = elements * extent;
-  temporary_of_[tensor] = result_.temporaries.size();
-  result_.temporaries.push_back(elements * (graph::bits(type.dtype) / 8) + slack);
+  reserve(tensor, slack);
   const Expr work = kernel::work_of(arena_, copy);
   CpuKernelOptions options = options_;
   options.schedule.reset();  // it is for the main launch

@@ -32,6 +32,9 @@ class LaunchList {
   void add_stored(const std::vector<symbolic::Expr>& axes, kernel::BodyId value,
                   kernel::NodeId tensor, std::vector<symbolic::Expr> store, int64_t slack = 64);
 
+  /// Makes room for a tensor of the code's own; whoever asks adds the launch that stores it.
+  void reserve(kernel::NodeId tensor, int64_t slack = 64);
+
   /// What a pointer to a tensor points to.
   LaunchBuffer place(kernel::NodeId tensor) const;
   /// The tensors that were stored, in order of their ids.

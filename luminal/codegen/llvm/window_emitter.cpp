@@ -15,8 +15,8 @@ WindowEmitter::WindowEmitter(llvm::Module& module, const CpuTarget& target, cons
       window_code_(code),
       accumulator_(accumulator) {}
 
-void WindowEmitter::begin() {
-  entry_ = builder_.begin_entry("conv");
+void WindowEmitter::begin(std::string_view name) {
+  entry_ = builder_.begin_entry(name);
   for (size_t i = 0; i < window_code_.tensors.size(); ++i)
     body_.set_buffer(window_code_.tensors[i], builder_.buffer(entry_, static_cast<int>(i)));
   for (size_t i = 0; i < window_code_.dims.size(); ++i)

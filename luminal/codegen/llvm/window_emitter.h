@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "luminal/codegen/llvm/body_code.h"
@@ -23,14 +24,14 @@ struct WindowCode {
   int64_t scratch_bytes() const { return 0; }
 };
 
-/// The base of emitters of the entry "conv".
+/// The base of emitters of the entry "conv", and of what is done before it.
 class WindowEmitter {
  protected:
   WindowEmitter(llvm::Module& module, const CpuTarget& target, const WindowCode& code,
                 graph::DType accumulator);
 
   /// Starts the entry; buffers and dims are known from here on.
-  void begin();
+  void begin(std::string_view name = "conv");
   /// Writes the loop over the items, and with it the end of the entry.
   void end(llvm::function_ref<void(llvm::Value* item)> each);
 

@@ -10,6 +10,8 @@
 
 namespace luminal::codegen {
 
+/// Steps of one side of a window.
+inline constexpr int64_t kWindowSide = 3;
 /// Places of a transformed square, and of one of its sides.
 inline constexpr int64_t kSquareSide = 4;
 inline constexpr int64_t kSquarePlaces = kSquareSide * kSquareSide;

@@ -9,26 +9,23 @@
 #include "luminal/codegen/llvm/schedule_values.h"
 #include "luminal/codegen/llvm/window_builder.h"
 #include "luminal/codegen/llvm/winograd_emitter.h"
+#include "luminal/codegen/llvm/winograd_filter.h"
 #include "luminal/kernel/canonical.h"
 
 namespace luminal::codegen {
 namespace {
 
 using graph::DType;
-using graph::Op;
-using kernel::BodyId;
 using kernel::NodeId;
 using symbolic::Expr;
 
-constexpr int64_t kWindow = 3;
-/// Ids of the places of a filter: above those of images.
-constexpr int64_t kFirstPlaceAxis = 900;
 /// What transforming a vector of windows and of sums takes, in products of vectors, and bytes of
 /// the filter that are read meanwhile.
 constexpr int64_t kTransformCost = 60;
 constexpr int64_t kFilterBytes = 16;
-/// What one window of a filter takes, which is turned around and transformed.
-constexpr double kTransformFilterCost = 40;
+/// What transforming one window of a filter takes that is read as a whole, and step by step.
+constexpr double kWholeFilterCost = 12;
+constexpr double kFilterCost = 40;
 /// Flops of the transformations of one window, of the sums of one square, and of one filter window:
 /// what they take at least, by Lavin and Gray.
 constexpr double kWindowFlops = 32;
@@ -55,7 +52,7 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
     const bool ahead = is_constant(arena_, product().a.value, options_);
     if (!always && cost + (ahead ? 0 : filter_cost()) > all_products())
       return Refusal{"transforming would take longer than the products it saves"};
-    store_filter();
+    store_filter(ahead);
     add_launch(schedule(), &emit_winograd);
     list_.kernel().vector_products =
         (cost + (ahead ? 0 : filter_cost())) * std::max(1, options_.threads);
@@ -107,7 +104,8 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
   }
 
   static bool has_window(const ImageAxis& axis) {
-    return axis.has_window() && axis.stride == 1 && axis.dilation == 1 && axis.steps() == kWindow;
+    return axis.has_window() && axis.stride == 1 && axis.dilation == 1 &&
+           axis.steps() == kWindowSide;
   }
 
   bool refuse(const char* why) {
@@ -162,7 +160,7 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
   /// Products that all steps of all windows would take.
   double defined_products() const {
     const auto pixels = static_cast<double>(typical_planes() * plan().height * plan().width);
-    return pixels * static_cast<double>(kWindow * kWindow * code_->channel_count()) *
+    return pixels * static_cast<double>(kWindowSide * kWindowSide * code_->channel_count()) *
            static_cast<double>(code_->filter_rows());
   }
 
@@ -186,8 +184,9 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
 
   /// What a filter takes that is transformed in every run.
   double filter_cost() const {
+    const bool whole = has_whole_windows(arena_, *code_, code_->lanes);
     return static_cast<double>(code_->channel_count() * code_->filter_rows()) *
-           kTransformFilterCost / std::max(1, options_.threads);
+           (whole ? kWholeFilterCost : kFilterCost) / std::max(1, options_.threads);
   }
 
   /// The time of the longest thread, in the same unit.
@@ -226,49 +225,60 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
     return best;
   }
 
-  /// A value at one place of a side of the filter.
-  BodyId at_place(const Expr& place, const std::array<BodyId, kWindow>& g) {
-    const auto add = [&](BodyId a, BodyId b) { return arena_.op(Op::kAdd, DType::kF32, {a, b}); };
-    const auto half = [&](BodyId value, double sign) {
-      const BodyId factor = arena_.constant(graph::Scalar::of(DType::kF32, 0.5 * sign));
-      return arena_.op(Op::kMul, DType::kF32, {value, factor});
-    };
-    const BodyId inner = arena_.where({equal(place, 1)}, half(g[1], 1), half(g[1], -1));
-    const BodyId middle = add(half(add(g[0], g[2]), 1), inner);
-    return arena_.where({equal(place, 0)}, g[0], arena_.where({equal(place, 3)}, g[2], middle));
-  }
-
-  /// The filter with its channels as neighbours, as they are at all places.
-  BodyId turned_filter() {
-    std::vector<Expr> axes = {plan().y.window, plan().x.window, plan().base.m.flat};
+  /// The windows of the filter as they are: a kernel that names what is transformed.
+  kernel::Kernel windows_of_filter() {
+    std::vector<Expr> axes = {plan().base.m.flat};
     axes.insert(axes.end(), code_->channels.begin(), code_->channels.end());
+    axes.insert(axes.end(), {plan().y.window, plan().x.window});
+    kernel::Kernel windows;
     graph::Shape shape;
-    for (const Expr& axis : axes) shape.push_back(axis.axis_extent());
-    const NodeId tensor = private_tensor(arena_, {DType::kF32, shape});
-    list_.add_stored(axes, product().a.value, tensor, axes);
-    return arena_.load(tensor, axes);
-  }
-
-  /// The filter at all places, by launches that need not run again for the same filter.
-  void store_filter() {
-    const BodyId filter = turned_filter();
-    const Expr down = Expr::axis(kFirstPlaceAxis, kSquareSide);
-    const Expr across = Expr::axis(kFirstPlaceAxis + 1, kSquareSide);
-    std::array<BodyId, kWindow> sides;
-    for (int64_t r = 0; r < kWindow; ++r) {
-      std::array<BodyId, kWindow> side;
-      for (int64_t s = 0; s < kWindow; ++s) {
-        const symbolic::Binding steps[] = {{plan().y.window, r}, {plan().x.window, s}};
-        side[static_cast<size_t>(s)] = arena_.substitute(filter, steps);
-      }
-      sides[static_cast<size_t>(r)] = at_place(across, side);
+    std::vector<symbolic::Binding> bindings;
+    for (const Expr& axis : axes) {
+      shape.push_back(axis.axis_extent());
+      windows.axes.push_back(
+          Expr::axis(static_cast<int64_t>(windows.axes.size()), axis.axis_extent()));
+      bindings.push_back({axis, windows.axes.back()});
     }
-    std::vector<Expr> axes = {down, across, plan().base.m.flat};
-    axes.insert(axes.end(), code_->channels.begin(), code_->channels.end());
-    graph::Shape shape;
-    for (const Expr& axis : axes) shape.push_back(axis.axis_extent());
-    code_->filter = private_tensor(arena_, {DType::kF32, shape});
-    list_.add_stored(axes, at_place(down, sides), code_->filter, axes);
+    const NodeId tensor = private_tensor(arena_, {DType::kF32, shape});
+    windows.roots.push_back({tensor, arena_.substitute(product().a.value, bindings), windows.axes});
+    return windows;
+  }
+
+  /// The filter at all places, by a launch that need not run again for the same filter.
+  void store_filter(bool ahead) {
+    const int64_t rows = code_->filter_rows();
+    const int64_t channels = code_->channel_count();
+    code_->filter = private_tensor(arena_, {DType::kF32, {kSquarePlaces, rows, channels}});
+    list_.reserve(code_->filter);
+    const kernel::Kernel windows = windows_of_filter();
+    const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, windows);
+    auto own = std::make_shared<WinogradCode>(*code_);
+    own->arena = &arena_;
+    CpuLaunch launch;
+    runtime::EntryInfo entry{"filter", {}, static_cast<int>(canonical.dims.size()), 0};
+    for (const NodeId tensor : canonical.tensors) {
+      if (tensor == windows.roots[0].tensor) continue;
+      own->tensors.push_back(tensor);
+      entry.buffers.push_back(runtime::BufferUse::kRead);
+    }
+    own->tensors.push_back(code_->filter);
+    entry.buffers.push_back(runtime::BufferUse::kWrite);
+    for (const NodeId tensor : own->tensors) launch.buffers.push_back(list_.place(tensor));
+    launch.source.label = fmt::format("filter of {}x{} windows for squares", rows, channels);
+    launch.source.key = fmt::format("{}\n{}", launch.source.label, canonical.text);
+    for (const Expr& dim : canonical.dims) {
+      own->dims.push_back(dim.name());
+      launch.scalars.push_back(dim);
+      launch.source.key += fmt::format("dim {} to {}\n", dim.bounds().lo, dim.bounds().hi);
+    }
+    launch.source.entries = {std::move(entry)};
+    launch.source.emit = [own](llvm::Module& module, const CpuTarget& target) {
+      emit_winograd_filter(module, target, *own);
+    };
+    launch.items = rows;
+    launch.work = kSquarePlaces * rows * channels;
+    launch.prepare = ahead;
+    list_.kernel().launches.push_back(std::move(launch));
   }
 
   const char* why_ = "";  // of what was refused

@@ -52,6 +52,17 @@ TEST(Tiles, PackedWeightsLieOneWayHoweverManyRowsThereAre) {
       }
 }
 
+TEST(Tiles, ThreadsHaveRowsOfTheirOwnWherePanelsMakeUnequalShares) {
+  const CpuTarget target = cpu_target("znver4");
+  GemmProblem problem{.a = bf16, .b = bf16, .m = 130, .n = 130, .k = 130};
+  problem.threads = 2;
+  const GemmSpec odd = choose_gemm(problem, target);
+  EXPECT_TRUE(odd.rows_outer);
+  EXPECT_EQ(odd.row_block, 65);
+  problem.m = problem.n = problem.k = 128;
+  EXPECT_FALSE(choose_gemm(problem, target).rows_outer);
+}
+
 TEST(Tiles, LargeResultsGoPastTheCachesWhereTilesStoreWholeLines) {
   for (const auto& [batch, m, n] :
        {std::tuple<int64_t, int64_t, int64_t>{1, 16, 64}, {3, 32, 128}, {2, 16, 68}, {2, 13, 64}})

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "luminal/codegen/llvm/gemm.h"
+#include "luminal/runtime/cpu/thread_team.h"
 
 namespace luminal::codegen {
 namespace {
@@ -112,6 +113,43 @@ void set_passes(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& la
   spec.kc = static_cast<int>((units + passes - 1) / passes) * layout.group();
   if (spec.row_block == 0 || spec.row_block > kRowsOfPasses)
     spec.row_block = std::max(spec.mr, kRowsOfPasses / spec.mr * spec.mr);
+}
+
+/// Few panels, of which the last may be narrow, make unequal shares. With rows of their own threads
+/// get equal ones, but each of them packs all panels.
+void set_rows_outer(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
+  constexpr int64_t kPack = 4;  // rows that are multiplied by a vector while it is packed
+  constexpr double kClearly = 1.03;
+  if (spec.b_source != GemmB::kPackedHere || spec.row_block == 0 || spec.kc > 0 ||
+      problem.batch > 1)
+    return;
+  const auto ceil = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t tiles = ceil(problem.m, spec.mr);
+  const int64_t block = spec.row_block / spec.mr;
+  const int64_t blocks = ceil(tiles, block);
+  const int64_t vectors = ceil(problem.n, layout.lanes());
+  const auto longest_by_panels = [&] {
+    int64_t longest = 0;
+    for (int thread = 0; thread < problem.threads; ++thread) {
+      const auto [begin, end] =
+          runtime::static_range(ceil(problem.n, spec.nr) * blocks, thread, problem.threads);
+      int64_t share = 0;
+      for (int64_t item = begin; item < end; ++item) {
+        const int64_t panel = item / blocks;
+        const int64_t wide =
+            std::min<int64_t>(layout.vectors(), vectors - panel * layout.vectors());
+        const int64_t rows = std::min(block, tiles - item % blocks * block) * spec.mr;
+        share += wide * (rows + (item == begin || item % blocks == 0 ? kPack : 0));
+      }
+      longest = std::max(longest, share);
+    }
+    return longest;
+  };
+  const int64_t own_rows = ceil(tiles, problem.threads) * spec.mr;
+  const int64_t by_rows = vectors * (own_rows + kPack);
+  if (static_cast<double>(by_rows) * kClearly > static_cast<double>(longest_by_panels())) return;
+  spec.rows_outer = true;
+  spec.row_block = static_cast<int>(own_rows);
 }
 
 /// Few tiles leave threads idle, or some with one more than others: parts of a long k are more
@@ -369,6 +407,7 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     // result they would write to the same lines.
     spec.rows_outer = spec.b_source == GemmB::kInPlace && spec.row_block > 0;
     if (spec.b_source != GemmB::kInPlace) set_passes(spec, problem, GemmLayout(spec, target));
+    set_rows_outer(spec, problem, GemmLayout(spec, target));
     set_split(spec, problem, GemmLayout(spec, target));
     set_ahead(spec, problem, GemmLayout(spec, target));
     if (std::none_of(result.begin(), result.end(),

@@ -176,5 +176,20 @@ TEST(Split, FewTilesOfALongKAreSplitByThemselves) {
   EXPECT_EQ(parts(other), 1) << "there are tiles for all";
 }
 
+TEST(Split, LongPanelsThatFewTilesUseAreSummedInParts) {
+  const CpuTarget target = cpu_target("znver4");
+  GemmProblem problem{.a = bf16, .b = bf16, .m = 16, .n = 512, .k = 16384};
+  problem.threads = 2;
+  EXPECT_EQ(choose_gemm(problem, target).split, 4);
+  problem.ordered = true;
+  EXPECT_EQ(choose_gemm(problem, target).split, 1);
+  problem.ordered = false;
+  problem.k = 4096;
+  EXPECT_EQ(choose_gemm(problem, target).split, 1);
+  problem.k = 16384;
+  problem.m = 256;
+  EXPECT_EQ(choose_gemm(problem, target).split, 1);
+}
+
 }  // namespace
 }  // namespace luminal::codegen

@@ -153,8 +153,9 @@ void set_rows_outer(GemmSpec& spec, const GemmProblem& problem, const GemmLayout
 }
 
 /// Few tiles leave threads idle, or some with one more than others: parts of a long k are more
-/// items. And a long matrix that is read in place without passes falls out of the second cache.
-/// Both have to make up for the launch that adds up the parts.
+/// items. And a long matrix that is read in place without passes falls out of the second cache, as
+/// does a long panel before its few tiles have used it. Both have to make up for the launch that
+/// adds up the parts.
 void set_split(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
   constexpr double kLaunch = 10000;  // cycles
   constexpr double kSumsPerCycle = 4;
@@ -176,12 +177,17 @@ void set_split(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& lay
   const auto step =
       static_cast<double>(ceil(rows, spec.mr) * std::max<int64_t>(8, spec.mr * layout.vectors()));
   const bool once = items == 1 && rows <= spec.mr;
+  const bool few = spec.b_source == GemmB::kPackedHere && !problem.b_columns &&
+                   problem.m > spec.mr && problem.m <= int64_t{8} * spec.mr &&
+                   units * layout.row_bytes() > kSecondCache;
+  const bool used_again = few || (spec.b_source == GemmB::kInPlace && !once);
+  // What a panel is made of wants the cache too.
+  const int64_t near = few ? kSecondCache / 2 : kSecondCache;
   const auto cycles = [&](int64_t split) {
     const auto turns = static_cast<double>(ceil(items * split, problem.threads));
     const int64_t part = ceil(units, split);
     double products = turns * step * static_cast<double>(part);
-    if (spec.b_source == GemmB::kInPlace && !once && part * layout.row_bytes() > kSecondCache)
-      products *= kFarAway;
+    if (used_again && part * layout.row_bytes() > near) products *= kFarAway;
     if (split == 1) return products;
     const auto sums = static_cast<double>(split * problem.batch * problem.m * problem.n);
     return products + kLaunch + 2 * sums / kSumsPerCycle / problem.threads;

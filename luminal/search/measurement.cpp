@@ -9,8 +9,8 @@
 namespace luminal::search {
 namespace {
 
-constexpr std::array<std::string_view, 6> kWhys = {"compile", "resources",     "wrong result",
-                                                   "crash",   "out of bounds", "timeout"};
+constexpr std::array<std::string_view, 7> kWhys = {
+    "compile", "resources", "wrong result", "crash", "out of bounds", "timeout", "interrupted"};
 
 /// How far the median may be from the truth, about.
 double doubt_us(const Timing& timing) {

@@ -30,6 +30,7 @@ struct Rejected {
     kCrash,        ///< it ended the process it ran in
     kOutOfBounds,  ///< it touched memory that is not its own
     kTimeout,      ///< it did not come to an end
+    kInterrupted,  ///< it was not let come to an end, which says nothing about it: never kept
   };
   Why why = Why::kCompile;  ///< the first reason that was found
   std::string detail;       ///< for people
@@ -39,7 +40,8 @@ struct Rejected {
 /// See above.
 using Measurement = std::variant<Timing, Rejected>;
 
-/// "compile", "resources", "wrong result", "crash", "out of bounds" or "timeout".
+/// "compile", "resources", "wrong result", "crash", "out of bounds", "timeout" or
+/// "interrupted".
 std::string_view to_string(Rejected::Why why);
 /// Reads what to_string wrote.
 std::optional<Rejected::Why> parse_why(std::string_view text);

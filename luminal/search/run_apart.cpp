@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -33,6 +35,20 @@ void on_fault(int signal, siginfo_t* info, void*) {
   ::raise(signal);
 }
 
+/// Ends this process by SIGPROF once it has used so much processor time. Whoever profiles the
+/// parent may have blocked the signal or handle it.
+void limit_processor_time(std::chrono::milliseconds limit) {
+  ::signal(SIGPROF, SIG_DFL);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGPROF);
+  ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  itimerval timer{};
+  timer.it_value.tv_sec = limit.count() / 1000;
+  timer.it_value.tv_usec = limit.count() % 1000 * 1000;
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+}
+
 [[noreturn]] void be_child(const std::function<void()>& work, const ApartOptions& options,
                            int message) {
   forbidden_now = &options.is_forbidden;
@@ -44,6 +60,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
   // work had failed. A parent that is gone has no use for the child.
   ::signal(SIGINT, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  limit_processor_time(options.limit);
   try {
     work();
   } catch (const std::exception& error) {
@@ -54,16 +71,21 @@ void on_fault(int signal, siginfo_t* info, void*) {
   ::_exit(kDone);
 }
 
-/// Reads what the child says until it ends; false if that took too long.
-bool read_until_end(int descriptor, std::chrono::milliseconds limit, std::string& text) {
-  const auto end = std::chrono::steady_clock::now() + limit;
+/// Reads what the child says until it ends; false if it was not waited for any longer.
+bool read_until_end(int descriptor, const ApartOptions& options, std::string& text) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kLook{100};
+  constexpr milliseconds kShort{1000};  // however little time is left, what is quick is let end
+  const auto begin = std::chrono::steady_clock::now();
   std::array<char, 512> part{};
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
+    const auto waited =
+        std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+    if (waited >= options.patience) return false;
+    if (waited >= kShort && options.stop && options.stop()) return false;
     pollfd wanted{descriptor, POLLIN, 0};
-    const int ready = ::poll(&wanted, 1, static_cast<int>(left.count()));
+    const auto next = std::min(kLook, options.patience - waited);
+    const int ready = ::poll(&wanted, 1, static_cast<int>(next.count()));
     if (ready < 0 && errno != EINTR) return false;
     if (ready <= 0) continue;
     const ssize_t count = ::read(descriptor, part.data(), part.size());
@@ -107,11 +129,18 @@ Child started(const std::function<void()>& work, const ApartOptions& options) {
   return {child, ends[0]};
 }
 
-std::optional<Rejected> judged(int status, const std::string& text) {
+std::optional<Rejected> judged(int status, const std::string& text, const ApartOptions& options) {
   using Why = Rejected::Why;
-  if (WIFSIGNALED(status))
-    return Rejected{Why::kCrash, fmt::format("it was ended by signal {} ({})", WTERMSIG(status),
-                                             ::strsignal(WTERMSIG(status)))};
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGPROF)
+    return Rejected{Why::kTimeout, fmt::format("it did not end within {} ms of processor time",
+                                               options.limit.count())};
+  // Nobody sends these to himself: somebody else ended the child, a system out of memory perhaps.
+  if (signal == SIGKILL || signal == SIGTERM || signal == SIGHUP)
+    return Rejected{Why::kInterrupted, fmt::format("somebody ended it by signal {}", signal)};
+  if (signal != 0)
+    return Rejected{Why::kCrash,
+                    fmt::format("it was ended by signal {} ({})", signal, ::strsignal(signal))};
   switch (WEXITSTATUS(status)) {
     case kDone:
       return std::nullopt;
@@ -129,14 +158,12 @@ std::optional<Rejected> judged(int status, const std::string& text) {
 std::optional<Rejected> run_apart(const std::function<void()>& work, const ApartOptions& options) {
   const auto [child, channel] = started(work, options);
   std::string text;
-  const bool ended = read_until_end(channel, options.limit, text);
+  const bool ended = read_until_end(channel, options, text);
   ::close(channel);
   if (!ended) ::kill(child, SIGKILL);
   const int status = status_of(child);
-  if (!ended)
-    return Rejected{Rejected::Why::kTimeout,
-                    fmt::format("it did not end within {} ms", options.limit.count())};
-  return judged(status, text);
+  if (!ended) return Rejected{Rejected::Why::kInterrupted, "it was not waited for any longer"};
+  return judged(status, text, options);
 }
 
 }  // namespace luminal::search

@@ -1,6 +1,7 @@
 #include "luminal/search/run_apart.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -54,6 +55,48 @@ TEST(RunApart, AnEndlessLoopIsStopped) {
   ASSERT_TRUE(why);
   EXPECT_EQ(why->why, Why::kTimeout);
   EXPECT_NE(why->detail.find("100 ms"), std::string::npos) << why->detail;
+}
+
+TEST(RunApart, TimeInWhichAChildIsStoppedDoesNotCount) {
+  const GuardedMemory memory(sizeof(pid_t), Side::kEnd);
+  auto* id = reinterpret_cast<volatile pid_t*>(memory.data());
+  std::optional<Rejected> why;
+  std::thread parent([&] {
+    why = run_apart(
+        [&] {
+          *id = ::getpid();
+          ::raise(SIGSTOP);
+        },
+        {.limit = std::chrono::milliseconds(100)});
+  });
+  while (*id == 0) std::this_thread::yield();
+  siginfo_t stopped{};
+  ::waitid(P_PID, static_cast<id_t>(*id), &stopped, WSTOPPED | WNOWAIT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  ::kill(*id, SIGCONT);
+  parent.join();
+  EXPECT_EQ(why, std::nullopt) << to_string(Measurement(*why));
+}
+
+TEST(RunApart, WhatWaitsForeverOrIsEndedByOthersWasInterrupted) {
+  const auto asleep = run_apart([] { ::pause(); }, {.patience = std::chrono::milliseconds(100)});
+  ASSERT_TRUE(asleep);
+  EXPECT_EQ(asleep->why, Why::kInterrupted);
+  const auto killed = run_apart([] { ::raise(SIGKILL); });
+  ASSERT_TRUE(killed);
+  EXPECT_EQ(killed->why, Why::kInterrupted);
+}
+
+TEST(RunApart, WorkThatTakesLongEndsWithTheTimeThereIs) {
+  volatile bool forever = true;
+  const auto why = run_apart(
+      [&] {
+        while (forever) std::this_thread::yield();
+      },
+      {.limit = std::chrono::milliseconds(60'000), .stop = [] { return true; }});
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->why, Why::kInterrupted);
+  EXPECT_EQ(run_apart([] {}, {.stop = [] { return true; }}), std::nullopt);
 }
 
 TEST(RunApart, ChildrenAtATimeDoNotWaitForEachOther) {

@@ -48,7 +48,7 @@ class Tuning {
       std::vector<std::string> next =
           strategy->propose(space_, trials_, std::min(options_.batch, room), options_.seed);
       if (next.empty()) {
-        result_.finished = true;
+        result_.finished = given_up_.empty();
         break;
       }
       try_out(std::move(next));
@@ -67,6 +67,7 @@ class Tuning {
     records_ = database_.records(key_);
     trials_.clear();
     for (const TuningRecord& record : records_) trials_.push_back({record.schedule, record.result});
+    trials_.insert(trials_.end(), given_up_.begin(), given_up_.end());
   }
 
   void try_out(std::vector<std::string> next) {
@@ -123,9 +124,21 @@ class Tuning {
       timing->spread_us *= scale;
     }
     const TuningRecord record{key_, schedule, std::move(result), now_seconds()};
-    database_.record(record);
+    const auto* rejected = std::get_if<Rejected>(&record.result);
+    // What was interrupted is for the next search to try again, and not for this one.
+    if (rejected != nullptr && rejected->why == Rejected::Why::kInterrupted)
+      give_up(record);
+    else
+      database_.record(record);
     if (options_.on_trial) options_.on_trial(record);
     ++result_.measured;
+  }
+
+  void give_up(const TuningRecord& record) {
+    const auto is_same = [&](const Trial& trial) { return trial.schedule == record.schedule; };
+    // The default runs along in every batch.
+    if (std::none_of(given_up_.begin(), given_up_.end(), is_same))
+      given_up_.push_back({record.schedule, record.result});
   }
 
   void report() const {
@@ -141,7 +154,8 @@ class Tuning {
   const TuneOptions& options_;
   std::string default_;
   std::vector<TuningRecord> records_;
-  std::vector<Trial> trials_;
+  std::vector<Trial> trials_;    // that the database has, and those below
+  std::vector<Trial> given_up_;  // interrupted in this search
   bool is_disturbed_ = false;
   TuneResult result_;
 };

@@ -82,6 +82,24 @@ TEST(Tuner, TheRejectedAreRememberedAndNeverTriedAgain) {
   EXPECT_EQ(again.choice.schedule, "0,0");
 }
 
+TEST(Tuner, WhatWasInterruptedIsForTheNextSearch) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  bool interrupts = true;
+  FormulaBench bench([&](const std::string& schedule) -> Measurement {
+    if (schedule == "1,0" && interrupts) return Rejected{Rejected::Why::kInterrupted, "killed"};
+    return Timing{schedule == "0,0" ? 10.0 : 20.0, 0.1, 10};
+  });
+  const TuneResult first = tune(database, kKey, GridSpace(2), bench, {.batch = 1});
+  EXPECT_EQ(bench.times_tried["1,0"], 1);  // and not again and again
+  EXPECT_FALSE(first.finished);
+  EXPECT_EQ(database.find(kKey, "1,0"), std::nullopt);
+  interrupts = false;
+  const TuneResult second = tune(database, kKey, GridSpace(2), bench, {});
+  EXPECT_TRUE(second.finished);
+  EXPECT_EQ(bench.times_tried["1,0"], 2);
+  EXPECT_TRUE(std::holds_alternative<Timing>(database.find(kKey, "1,0").value()));
+}
+
 TEST(Tuner, EveryTrialIsToldOnceWithItsResult) {
   TuningDatabase database = TuningDatabase::in_memory();
   FormulaBench bench([](const std::string& schedule) -> Measurement {

@@ -37,8 +37,10 @@ double bytes_of(const search::KernelTask& task) {
 }
 
 std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task,
-                                              search::BenchMemory& memory) {
+                                              search::BenchMemory& memory,
+                                              const std::function<bool()>& stop) {
   search::BenchOptions options;
+  options.check.stop = stop;
   options.memory = &memory;
   options.cache = &codegen::default_kernel_cache();
   return std::make_unique<search::KernelBench>(task, runtime::default_thread_team(), options);
@@ -106,7 +108,7 @@ search::Workbench& KernelTuning::bench_of(size_t kernel) {
   }
   if (!entry.bench)
     entry.bench = options_.tools.kernels ? options_.tools.kernels(entry.task)
-                                         : real_bench(entry.task, memory_);
+                                         : real_bench(entry.task, memory_, stop_);
   return *entry.bench;
 }
 

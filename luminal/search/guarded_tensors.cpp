@@ -1,12 +1,34 @@
 #include "luminal/search/guarded_tensors.h"
 
 #include <algorithm>
+#include <barrier>
+#include <thread>
 
 #include "luminal/graph/dim_binding.h"
 
 namespace luminal::search {
 
 namespace {
+
+// The thread sanitizer ends a process that was forked from several threads and makes others.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kMayUseThreads = false;
+#else
+constexpr bool kMayUseThreads = true;
+#endif
+
+/// Runs a function on so many threads, none of which begins before all are there.
+template <typename Function>
+void run_on_threads(int count, const Function& function) {
+  std::barrier all_there(count);
+  std::vector<std::thread> threads;
+  for (int number = 0; number < count; ++number)
+    threads.emplace_back([&, number] {
+      all_there.arrive_and_wait();
+      function(number);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
 
 bool any_forbids(const std::deque<GuardedMemory>& blocks, const void* address) {
   return std::any_of(blocks.begin(), blocks.end(),
@@ -28,18 +50,23 @@ bool GuardedInputs::forbids(const void* address) const { return any_forbids(bloc
 
 GuardedTensors::GuardedTensors(const kernel::Arena& arena, const kernel::Kernel& kernel,
                                const graph::DimValues& dims, const GuardedInputs& inputs,
-                               const Candidate& candidate)
-    : inputs_(inputs), places_(inputs.places()) {
+                               const Candidate& candidate, int threads)
+    : inputs_(inputs), candidate_(candidate), threads_(threads), places_(inputs.places()) {
   for (const kernel::Root& root : kernel.roots) {
     const graph::TensorType& type = arena.tensor(root.tensor);
     const int64_t count = graph::element_count(graph::extents_of(type.shape, dims));
-    places_[root.tensor] = add(graph::byte_size(type.dtype, count));
+    results_.push_back(&add(graph::byte_size(type.dtype, count)));
+    first_results_.emplace_back(std::ssize(results_.back()->bytes()), inputs.side());
+    places_[root.tensor] = results_.back()->data();
   }
-  for (const int64_t bytes : candidate.temporaries) temporaries_.push_back(add(bytes));
+  for (const int64_t bytes : candidate.temporaries) temporaries_.push_back(add(bytes).data());
   int64_t scratch = 0;
   for (const CandidateLaunch& launch : candidate.launches)
     scratch = std::max(scratch, launch.scratch_bytes);
-  scratch_ = add(scratch);
+  scratch_ = add(scratch).data();
+  const auto uses = [&](const CandidateLaunch& launch) { return uses_threads(launch); };
+  if (std::ranges::any_of(candidate.launches, uses))
+    scratch_of_threads_ = add(scratch * threads).data();
 }
 
 bool GuardedTensors::forbids(const void* address) const {
@@ -51,19 +78,66 @@ bool GuardedTensors::is_intact() const {
                      [](const GuardedMemory& block) { return block.is_intact(); });
 }
 
-void GuardedTensors::run(const Candidate& candidate) const {
-  for (const CandidateLaunch& launch : candidate.launches) {
-    std::vector<void*> buffers;
-    for (const codegen::LaunchBuffer& buffer : launch.buffers)
-      buffers.push_back(buffer.kind == codegen::LaunchBuffer::Kind::kTensor
-                            ? places_.at(buffer.tensor)
-                            : temporaries_[buffer.temporary]);
+void GuardedTensors::fill(std::byte pattern) const {
+  for (const GuardedMemory& block : blocks_) std::ranges::fill(block.bytes(), pattern);
+}
+
+std::vector<void*> GuardedTensors::buffers_of(const CandidateLaunch& launch) const {
+  std::vector<void*> buffers;
+  for (const codegen::LaunchBuffer& buffer : launch.buffers)
+    buffers.push_back(buffer.kind == codegen::LaunchBuffer::Kind::kTensor
+                          ? places_.at(buffer.tensor)
+                          : temporaries_[buffer.temporary]);
+  return buffers;
+}
+
+void GuardedTensors::run(const CandidateLaunch& launch, int64_t begin, int64_t end,
+                         std::byte* scratch) const {
+  if (begin >= end) return;
+  launch.entry(buffers_of(launch).data(), launch.scalars.data(), begin, end, scratch);
+}
+
+void GuardedTensors::run_in_parts() const {
+  for (const CandidateLaunch& launch : candidate_.launches) {
     const int64_t items = launch.size.items;
-    const std::pair<int64_t, int64_t> ranges[] = {
-        {items / 2, items}, {0, items / 3}, {items / 3, items / 2}};
-    for (const auto& [begin, end] : ranges)
-      if (begin < end) launch.entry(buffers.data(), launch.scalars.data(), begin, end, scratch_);
+    run(launch, items / 2, items, scratch_);
+    run(launch, 0, items / 3, scratch_);
+    run(launch, items / 3, items / 2, scratch_);
   }
+}
+
+void GuardedTensors::run_at_once() const {
+  for (const CandidateLaunch& launch : candidate_.launches)
+    run(launch, 0, launch.size.items, scratch_);
+}
+
+bool GuardedTensors::uses_threads(const CandidateLaunch& launch) const {
+  return kMayUseThreads && threads_ > 1 && launch.size.items > 1 && launch.size.threads != 1;
+}
+
+void GuardedTensors::run_again() const {
+  for (size_t root = 0; root < results_.size(); ++root)
+    std::ranges::copy(results_[root]->bytes(), first_results_[root].data());
+  for (const CandidateLaunch& launch : candidate_.launches) {
+    if (launch.prepare) continue;
+    if (uses_threads(launch))
+      run_on_threads(threads_, [&](int thread) { run_share(launch, thread); });
+    else
+      run(launch, 0, launch.size.items, scratch_);
+  }
+}
+
+/// Threads of a team do the same, but the quicker ones do more of it, on a busy machine all.
+void GuardedTensors::run_share(const CandidateLaunch& launch, int thread) const {
+  const int64_t items = launch.size.items;
+  std::byte* scratch = scratch_of_threads_ + thread * launch.scratch_bytes;
+  if (launch.size.chunk <= 0) {
+    const runtime::StaticRange range = runtime::static_range(items, thread, threads_);
+    return run(launch, range.begin, range.end, scratch);
+  }
+  for (int64_t begin = thread * launch.size.chunk; begin < items;
+       begin += threads_ * launch.size.chunk)
+    run(launch, begin, std::min(items, begin + launch.size.chunk), scratch);
 }
 
 }  // namespace luminal::search

@@ -2,11 +2,14 @@
 // infinities, NaNs and large values, against the oracle at sampled points and against the first
 // candidate that passed everywhere (kernel_expectation.h).
 //
-// A candidate runs in a child process, once on each: first with its tensors pushed against
-// forbidden pages at the one end, then at the other.
+// A candidate runs in a child process, on ordinary data with its tensors pushed against forbidden
+// pages at the one end, on the other at the other end. All that it writes to holds a pattern at
+// first. On ordinary data it runs a second time, over its own results and on threads, and has to
+// give the same bits.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,8 +26,12 @@ namespace luminal::search {
 struct CheckOptions {
   uint64_t seed = 1;
   PointCounts points = {};
-  /// How long a candidate may run.
+  /// How much processor time a candidate may use.
   std::chrono::milliseconds limit{10'000};
+  /// Asked while a candidate takes long: whether to give it up (run_apart.h).
+  std::function<bool()> stop = nullptr;
+  /// That run it at a time, if it uses threads.
+  int threads = 2;
 };
 
 /// See above.
@@ -55,7 +62,8 @@ class KernelCheck {
   };
 
   Trial& trial(DataKind kind);
-  std::optional<Rejected> check_on(const Candidate& candidate, Trial& trial);
+  /// What is wrong with what a run left.
+  std::optional<Rejected> judged(Trial& trial, const GuardedTensors& memory);
 
   const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <functional>
+#include <thread>
 
 #include "luminal/kernel/derive.h"
 #include "luminal/luminal.h"
@@ -59,8 +60,9 @@ class Subject {
 Tensor doubled(Graph& g) { return g.input("x", {1000}) * 2.0F; }
 
 /// Why a planted candidate is rejected, after a right one has passed.
-Rejected rejection(runtime::CpuEntry entry) {
-  Subject subject(doubled);
+Rejected rejection(runtime::CpuEntry entry, const std::function<Tensor(Graph&)>& write = doubled,
+                   const graph::DimValues& dims = {}) {
+  Subject subject(write, dims);
   KernelCheck check = subject.check();
   EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
   return check.check(subject.with(entry)).value_or(Rejected{Why::kCompile, "it passed"});
@@ -147,6 +149,87 @@ TEST(KernelCheck, WhatDoesNotEndIsATimeOut) {
       }));
   ASSERT_TRUE(why);
   EXPECT_EQ(why->why, Why::kTimeout) << why->detail;
+}
+
+TEST(KernelCheck, WhatACandidateFindsInItsMemoryMustNotMatter) {
+  const Rejected adds =
+      rejection([](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; begin == 0 && i < 1000; ++i) y[i] += 2.0F * x[i];
+      });
+  EXPECT_EQ(adds.why, Why::kWrongResult) << adds.detail;
+  const auto positive = [](Graph& g) { return relu(g.input("x", {1000})); };
+  const Rejected skips = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 1000; ++i)
+          if (x[i] > 0) y[i] = x[i];
+      },
+      positive);
+  EXPECT_EQ(skips.why, Why::kWrongResult) << skips.detail;
+  const auto smaller = [](Graph& g) { return g.input("x", {1000}) < g.input("z", {1000}); };
+  const Rejected bools = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        const auto* z = static_cast<const float*>(buffers[1]);
+        auto* y = static_cast<bool*>(buffers[2]);
+        for (int i = 0; i < 1000; ++i)
+          if (!(x[i] < z[i])) y[i] = false;
+      },
+      smaller);
+  EXPECT_EQ(bools.why, Why::kWrongResult) << bools.detail;
+}
+
+TEST(KernelCheck, EveryRunGivesTheSame) {
+  const Rejected later =
+      rejection([](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+        if (begin != 0) return;
+        static int runs = 0;
+        ++runs;
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 1000; ++i) y[i] = runs > 1 ? 7.0F : 2.0F * x[i];
+      });
+  EXPECT_EQ(later.why, Why::kWrongResult) << later.detail;
+  EXPECT_NE(later.detail.find("in the next"), std::string::npos) << later.detail;
+  const Rejected crash =
+      rejection([](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+        if (begin != 0) return;
+        static int runs = 0;
+        if (++runs > 1) *reinterpret_cast<volatile int*>(8) = 1;
+        const auto* x = static_cast<const float*>(buffers[0]);
+        for (int i = 0; i < 1000; ++i) static_cast<float*>(buffers[1])[i] = 2.0F * x[i];
+      });
+  EXPECT_EQ(crash.why, Why::kCrash) << crash.detail;
+}
+
+TEST(KernelCheck, ItMakesNoDifferenceHowItemsAreDealtOut) {
+  const auto many = [](Graph& g) { return g.input("x", {1 << 20}) * 2.0F; };
+  const Rejected at_once = rejection(
+      [](void* const* buffers, const int64_t*, int64_t begin, int64_t end, std::byte*) {
+        static int64_t items = 0;
+        items = std::max(items, end);
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        const bool all = begin == 0 && end == items;
+        for (int i = 0; i < 1 << 20; ++i) y[i] = all ? 7.0F : 2.0F * x[i];
+      },
+      many);
+  EXPECT_EQ(at_once.why, Why::kWrongResult) << at_once.detail;
+#if !defined(__SANITIZE_THREAD__)  // no child can make threads then
+  const Rejected on_threads = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        static const std::thread::id first = std::this_thread::get_id();
+        if (std::this_thread::get_id() != first) *reinterpret_cast<volatile int*>(8) = 1;
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 1 << 20; ++i) y[i] = 2.0F * x[i];
+      },
+      many);
+  EXPECT_EQ(on_threads.why, Why::kCrash) << on_threads.detail;
+#endif
 }
 
 TEST(KernelCheck, ACrashAndAStrayWriteAreToldApart) {

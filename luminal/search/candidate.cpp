@@ -9,28 +9,44 @@ namespace luminal::search {
 std::variant<Candidate, Rejected> load_candidate(const codegen::CpuKernel& code,
                                                  const codegen::KernelCompiler& compiler,
                                                  const graph::DimValues& dims) try {
-  const symbolic::Values values(dims.begin(), dims.end());
   Candidate candidate;
   candidate.schedule = code.schedule.to_string();
   candidate.mixes_neighbours = code.schedule.family() == "winograd";
-  for (const symbolic::Expr& bytes : code.temporaries)
-    candidate.temporaries.push_back(symbolic::evaluate(bytes, values));
+  auto form = std::make_shared<CandidateForm>();
+  form->temporaries = code.temporaries;
   for (const codegen::CpuLaunch& launch : code.launches) {
     auto module = std::make_shared<const runtime::CpuModule>(compiler.compile(launch.source));
     CandidateLaunch loaded;
     loaded.entry = module->entry(launch.source.entries[0].name);
     loaded.buffers = launch.buffers;
-    for (const symbolic::Expr& scalar : launch.scalars)
-      loaded.scalars.push_back(symbolic::evaluate(scalar, values));
-    loaded.size = {symbolic::evaluate(launch.items, values), launch.chunk, launch.threads};
-    loaded.scratch_bytes = runtime::aligned_size(symbolic::evaluate(launch.scratch_bytes, values));
+    loaded.size = {0, launch.chunk, launch.threads};
     loaded.prepare = launch.prepare;
     candidate.launches.push_back(std::move(loaded));
     candidate.modules.push_back(std::move(module));
+    form->launches.push_back({launch.scalars, launch.items, launch.scratch_bytes});
   }
-  return candidate;
+  candidate.form = std::move(form);
+  return candidate.with_dims(dims);
 } catch (const Error& error) {
   return Rejected{Rejected::Why::kCompile, error.what()};
+}
+
+Candidate Candidate::with_dims(const graph::DimValues& dims) const {
+  const symbolic::Values values(dims.begin(), dims.end());
+  Candidate result = *this;
+  result.temporaries.clear();
+  for (const symbolic::Expr& bytes : form->temporaries)
+    result.temporaries.push_back(symbolic::evaluate(bytes, values));
+  for (size_t k = 0; k < launches.size(); ++k) {
+    const CandidateForm::Launch& launch = form->launches[k];
+    CandidateLaunch& loaded = result.launches[k];
+    loaded.scalars.clear();
+    for (const symbolic::Expr& scalar : launch.scalars)
+      loaded.scalars.push_back(symbolic::evaluate(scalar, values));
+    loaded.size.items = symbolic::evaluate(launch.items, values);
+    loaded.scratch_bytes = runtime::aligned_size(symbolic::evaluate(launch.scratch_bytes, values));
+  }
+  return result;
 }
 
 CandidateRunner::CandidateRunner(const Candidate& candidate, const TensorPlaces& tensors,

@@ -29,6 +29,18 @@ struct CandidateLaunch {
   bool prepare = false;
 };
 
+/// What the numbers of a candidate are for any dims.
+struct CandidateForm {
+  /// Of one launch.
+  struct Launch {
+    std::vector<symbolic::Expr> scalars;
+    symbolic::Expr items;
+    symbolic::Expr scratch_bytes;
+  };
+  std::vector<Launch> launches;
+  std::vector<symbolic::Expr> temporaries;
+};
+
 /// See above. Everything is for one set of dims.
 struct Candidate {
   std::string schedule;
@@ -37,6 +49,10 @@ struct Candidate {
   std::vector<std::shared_ptr<const runtime::CpuModule>> modules;
   /// A result is as good as the largest value near those it depends on allows (Winograd's squares).
   bool mixes_neighbours = false;
+  std::shared_ptr<const CandidateForm> form = nullptr;
+
+  /// The same code for other dims. UserError if a number has no value for them.
+  Candidate with_dims(const graph::DimValues& dims) const;
 };
 
 /// Compiles and loads the code of a kernel; a rejection if that fails.

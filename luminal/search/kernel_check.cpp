@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <deque>
+#include <map>
 
 #include "luminal/graph/dim_binding.h"
 #include "luminal/search/run_apart.h"
+#include "luminal/support/error.h"
 
 namespace luminal::search {
 namespace {
@@ -49,72 +53,166 @@ std::optional<std::string> unwritten(size_t root, const Array& result) {
   return fmt::format("element {} of result {} is no bool", found - bytes.begin(), root);
 }
 
+/// The dims of a kernel and the values they may have.
+std::map<std::string, symbolic::Interval> intervals_of(const kernel::Arena& arena,
+                                                       const kernel::Kernel& kernel) {
+  std::map<std::string, symbolic::Interval> result;
+  const auto add = [&](const symbolic::Expr& extent) {
+    for (const symbolic::Expr& each : extent.variables())
+      result.emplace(each.name(), each.bounds());
+  };
+  for (const kernel::Expr& axis : kernel.axes) add(axis.axis_extent());
+  std::vector<kernel::NodeId> tensors = tensors_read(arena, kernel);
+  for (const kernel::Root& root : kernel.roots) tensors.push_back(root.tensor);
+  for (const kernel::NodeId id : tensors)
+    for (const symbolic::Expr& extent : arena.tensor(id).shape) add(extent);
+  return result;
+}
+
+/// The value of an interval that is nearest.
+int64_t nearest(const symbolic::Interval& interval, int64_t value) {
+  return std::clamp(value, interval.lo, interval.hi);
+}
+
+int64_t nearest_odd(const symbolic::Interval& interval, int64_t odd) {
+  const int64_t value = nearest(interval, odd);
+  if (value % 2 != 0) return value;
+  return nearest(interval, value < odd ? value - 1 : value + 1);
+}
+
+/// Other values to try: the least, of which whole tiles have none, and such that no tile fits, all
+/// of them different. No dim is 0: nothing runs then.
+std::vector<graph::DimValues> other_dims(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                                         const graph::DimValues& dims) {
+  constexpr std::array<int64_t, 4> kOdd = {77, 53, 91, 39};
+  const std::map<std::string, symbolic::Interval> intervals = intervals_of(arena, kernel);
+  graph::DimValues least = dims;
+  graph::DimValues odd = dims;
+  size_t number = 0;
+  for (auto& [name, value] : least) {
+    const auto found = intervals.find(name);
+    if (found == intervals.end()) continue;
+    value = nearest(found->second, 1);
+    odd[name] = nearest_odd(found->second, kOdd[number++ % kOdd.size()]);
+  }
+  std::vector<graph::DimValues> result;
+  for (graph::DimValues& each : std::array{least, odd})
+    if (each != dims && std::ranges::find(result, each) == result.end())
+      result.push_back(std::move(each));
+  return result;
+}
+
+std::string to_text(const graph::DimValues& dims) {
+  std::string text;
+  for (const auto& [name, value] : dims) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
 }  // namespace
+
+struct KernelCheck::Attempt {
+  Attempt(const kernel::Arena& arena, const kernel::Kernel& kernel, const Candidate& any,
+          Trial& data, int threads)
+      : trial(data),
+        candidate(any.with_dims(data.dims)),
+        memory(arena, kernel, data.dims, data.inputs, candidate, threads) {}
+  // The memory refers to it.
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  bool is_ordinary() const { return trial.expected.kind() == DataKind::kOrdinary; }
+  void run() const {
+    memory.fill(is_ordinary() ? kPattern : kOtherPattern);
+    if (!is_ordinary()) return memory.run_at_once();
+    memory.run_in_parts();
+    memory.run_again();
+  }
+
+  Trial& trial;
+  Candidate candidate;
+  GuardedTensors memory;
+};
 
 KernelCheck::KernelCheck(const kernel::Arena& arena, const kernel::Kernel& kernel,
                          graph::DimValues dims, const CheckOptions& options)
-    : arena_(arena), kernel_(kernel), dims_(std::move(dims)), options_(options) {
-  trial(DataKind::kOrdinary);
+    : arena_(arena),
+      kernel_(kernel),
+      dims_(std::move(dims)),
+      other_dims_(other_dims(arena, kernel, dims_)),
+      options_(options) {
+  trial(DataKind::kOrdinary, dims_);
 }
 
 KernelCheck::~KernelCheck() = default;
 
 const kernel::Tensors& KernelCheck::data() const { return trials_[0]->expected.data(); }
 
-KernelCheck::Trial& KernelCheck::trial(DataKind kind) {
+KernelCheck::Trial& KernelCheck::trial(DataKind kind, const graph::DimValues& dims) {
   const std::lock_guard lock(mutex_);
   for (const auto& each : trials_)
-    if (each->expected.kind() == kind) return *each;
-  const KernelExpectation* ordinary = trials_.empty() ? nullptr : &trials_[0]->expected;
-  const auto side =
-      kind == DataKind::kOrdinary ? GuardedMemory::Side::kEnd : GuardedMemory::Side::kBegin;
+    if (each->expected.kind() == kind && each->dims == dims) return *each;
+  const bool is_ordinary = kind == DataKind::kOrdinary;
+  const KernelExpectation* ordinary = is_ordinary ? nullptr : &trials_[0]->expected;
+  const auto side = is_ordinary ? GuardedMemory::Side::kEnd : GuardedMemory::Side::kBegin;
   return *trials_.emplace_back(std::make_unique<Trial>(
-      KernelExpectation(arena_, kernel_, dims_, kind, options_.seed, options_.points, ordinary),
+      dims,
+      KernelExpectation(arena_, kernel_, dims, kind, options_.seed, options_.points, ordinary),
       side));
 }
 
-std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
-  Trial& ordinary = trial(DataKind::kOrdinary);
-  Trial& special = trial(candidate.mixes_neighbours ? DataKind::kInfinite : DataKind::kSpecial);
-  const GuardedTensors on_ordinary(arena_, kernel_, dims_, ordinary.inputs, candidate,
-                                   options_.threads);
-  const GuardedTensors on_special(arena_, kernel_, dims_, special.inputs, candidate, 1);
+std::optional<Rejected> KernelCheck::check(const Candidate& candidate) try {
+  const auto special = candidate.mixes_neighbours ? DataKind::kInfinite : DataKind::kSpecial;
+  std::deque<Attempt> attempts;
+  const auto add = [&](Trial& data) {
+    attempts.emplace_back(arena_, kernel_, candidate, data, options_.threads);
+  };
+  add(trial(DataKind::kOrdinary, dims_));
+  add(trial(special, dims_));
+  for (const graph::DimValues& dims : other_dims_) add(trial(DataKind::kOrdinary, dims));
   const ApartOptions apart{
       .limit = options_.limit, .stop = options_.stop, .is_forbidden = [&](const void* address) {
-        return on_ordinary.forbids(address) || on_special.forbids(address);
+        return std::ranges::any_of(
+            attempts, [&](const Attempt& each) { return each.memory.forbids(address); });
       }};
   // One child for all of it: making one takes longer than most kernels run.
   const auto run = [&] {
-    on_ordinary.fill(kPattern);
-    on_ordinary.run_in_parts();
-    on_ordinary.run_again();
-    on_special.fill(kOtherPattern);
-    on_special.run_at_once();
+    for (const Attempt& each : attempts) each.run();
   };
   if (auto why = run_apart(run, apart)) return why;
-  if (auto why = judged(ordinary, on_ordinary)) return why;
-  return judged(special, on_special);
+  for (const Attempt& each : attempts)
+    if (auto why = judged(each)) return why;
+  return std::nullopt;
+} catch (const UserError& error) {
+  // A number of a launch that has no value for some dims.
+  return Rejected{Rejected::Why::kCompile, error.what()};
 }
 
-std::optional<Rejected> KernelCheck::judged(Trial& trial, const GuardedTensors& memory) {
+std::optional<Rejected> KernelCheck::judged(const Attempt& attempt) {
   using Why = Rejected::Why;
-  if (!memory.is_intact())
+  if (!attempt.memory.is_intact())
     return Rejected{Why::kOutOfBounds, "it wrote into bytes beside a tensor"};
-  const bool is_ordinary = trial.expected.kind() == DataKind::kOrdinary;
+  auto what = fault(attempt);
+  if (!what) return std::nullopt;
+  if (attempt.trial.dims != dims_) *what += ", with" + to_text(attempt.trial.dims);
+  return Rejected{Why::kWrongResult, std::move(*what)};
+}
+
+std::optional<std::string> KernelCheck::fault(const Attempt& attempt) {
+  const auto& [trial, candidate, memory] = attempt;
   std::vector<Array> results;
   for (size_t k = 0; k < kernel_.roots.size(); ++k) {
     const graph::TensorType& type = arena_.tensor(kernel_.roots[k].tensor);
-    const Array& result = results.emplace_back(array_of(type, dims_, memory.result(k)));
-    auto what = unwritten(k, result);
-    if (!what && is_ordinary && !std::ranges::equal(memory.first_result(k), memory.result(k)))
-      what = difference(k, array_of(type, dims_, memory.first_result(k)), result);
-    if (what) return Rejected{Why::kWrongResult, std::move(*what)};
+    const Array& result = results.emplace_back(array_of(type, trial.dims, memory.result(k)));
+    if (auto what = unwritten(k, result)) return what;
+    if (!attempt.is_ordinary() || std::ranges::equal(memory.first_result(k), memory.result(k)))
+      continue;
+    if (auto what = difference(k, array_of(type, trial.dims, memory.first_result(k)), result))
+      return what;
   }
   const std::lock_guard lock(mutex_);
   auto what = trial.expected.fault(std::move(results));
-  if (is_ordinary || what) farthest_ = trial.expected.farthest();
-  if (what) return Rejected{Why::kWrongResult, std::move(*what)};
-  return std::nullopt;
+  if (&trial == trials_[0].get() || what) farthest_ = trial.expected.farthest();
+  return what;
 }
 
 }  // namespace luminal::search

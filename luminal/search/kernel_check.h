@@ -5,7 +5,8 @@
 // A candidate runs in a child process, on ordinary data with its tensors pushed against forbidden
 // pages at the one end, on the other at the other end. All that it writes to holds a pattern at
 // first. On ordinary data it runs a second time, over its own results and on threads, and has to
-// give the same bits.
+// give the same bits. Code for any values of dims is tried with the least ones and with odd ones
+// too.
 #pragma once
 
 #include <chrono>
@@ -55,19 +56,24 @@ class KernelCheck {
  private:
   /// What is expected on data of a kind, and that data where candidates read it.
   struct Trial {
-    Trial(KernelExpectation what, GuardedMemory::Side side)
-        : expected(std::move(what)), inputs(expected.data(), side) {}
+    Trial(graph::DimValues values, KernelExpectation what, GuardedMemory::Side side)
+        : dims(std::move(values)), expected(std::move(what)), inputs(expected.data(), side) {}
+    graph::DimValues dims;
     KernelExpectation expected;
     GuardedInputs inputs;
   };
+  /// A candidate on such data.
+  struct Attempt;
 
-  Trial& trial(DataKind kind);
+  Trial& trial(DataKind kind, const graph::DimValues& dims);
   /// What is wrong with what a run left.
-  std::optional<Rejected> judged(Trial& trial, const GuardedTensors& memory);
+  std::optional<Rejected> judged(const Attempt& attempt);
+  std::optional<std::string> fault(const Attempt& attempt);
 
   const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   graph::DimValues dims_;
+  std::vector<graph::DimValues> other_dims_;
   CheckOptions options_;
   std::mutex mutex_;  // of all below
   std::vector<std::unique_ptr<Trial>> trials_;

@@ -121,6 +121,34 @@ TEST(KernelCheck, SymbolicDimsTakeTheValuesTheyAreTriedWith) {
   EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
 }
 
+TEST(KernelCheck, CodeForAnyValuesOfDimsIsTriedWithOthers) {
+  const auto rows = [](Graph& g) {
+    const Dim n = g.dim("n", 1, 4096);
+    return g.input("x", {n, 40}) * 2.0F;
+  };
+  // Right where whole vectors of rows are all there is, as if the others had been forgotten.
+  const auto forgetful = [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t,
+                            std::byte*) {
+    const auto* x = static_cast<const float*>(buffers[0]);
+    auto* y = static_cast<float*>(buffers[1]);
+    const int64_t count = scalars[0] / 16 * 16 * 40;
+    for (int64_t i = 0; begin == 0 && i < count; ++i) y[i] = 2.0F * x[i];
+  };
+  Subject subject(rows, {{"n", 512}});
+  ASSERT_EQ(subject.candidate().launches.back().scalars, std::vector<int64_t>{512});
+  const Rejected tail = rejection(forgetful, rows, {{"n", 512}});
+  EXPECT_EQ(tail.why, Why::kWrongResult) << tail.detail;
+  EXPECT_NE(tail.detail.find("n="), std::string::npos) << tail.detail;
+  const Rejected fixed = rejection(
+      [](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int64_t i = 0; begin == 0 && i < 512 * 40; ++i) y[i] = 2.0F * x[i];
+      },
+      rows, {{"n", 512}});
+  EXPECT_EQ(fixed.why, Why::kOutOfBounds) << fixed.detail;
+}
+
 TEST(KernelCheck, AWrongResultIsFoundWhereverItIs) {
   const Rejected everywhere =
       rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {

@@ -64,6 +64,17 @@ bool has_products(const Arena& arena, const kernel::Kernel& kernel) {
   });
 }
 
+/// Whether some float is made of the bits of integers: most bits make no float that one would
+/// compute with.
+bool has_floats_of_bits(const Arena& arena, const kernel::Kernel& kernel) {
+  const std::vector<BodyId> bodies = bodies_of(arena, kernel);
+  return std::any_of(bodies.begin(), bodies.end(), [&](BodyId id) {
+    const BodyNode& node = arena[id];
+    return node.kind == BodyKind::kOp && node.op == graph::Op::kBitcast &&
+           graph::is_float(node.dtype);
+  });
+}
+
 /// One of very many terms of a sum may be less than what rounding the others costs. Most rows get a
 /// value that outweighs all others, so that leaving it out is noticed: the last one of a row, one
 /// of the last, where vectors end, the first, or any.
@@ -117,7 +128,9 @@ class Dominants {
 
 class Filler {
  public:
-  Filler(DataKind kind, uint64_t seed) : kind_(kind), seed_(seed), random_(seed) {}
+  /// `whole_range` asks for integers of all sizes.
+  Filler(DataKind kind, bool whole_range, uint64_t seed)
+      : kind_(kind), whole_range_(whole_range), seed_(seed), random_(seed) {}
 
   /// `weighed` asks for values that outweigh their rows.
   void fill(Array& array, int64_t limit, bool weighed) {
@@ -164,12 +177,15 @@ class Filler {
 
   int64_t integer(graph::DType dtype) {
     if (dtype == graph::DType::kBool) return below(2);
-    // Small, so that sums of products stay in range; negative where the dtype has such numbers.
+    // Integers wrap, so whatever bits there are will do. Others are small, so that comparisons and
+    // positions meet; negative where the dtype has such numbers.
+    if (whole_range_ && below(2) == 0) return static_cast<int64_t>(random_());
     const int64_t value = below(16);
     return graph::is_unsigned(dtype) ? value : value - 8;
   }
 
   DataKind kind_;
+  bool whole_range_;
   uint64_t seed_;
   bool is_spoilt_ = true;
   std::mt19937_64 random_;
@@ -188,12 +204,13 @@ kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
                                const graph::DimValues& dims, DataKind kind, uint64_t seed) {
   const Positions positions = positions_of(arena, kernel, dims);
   const bool weighed = kind == DataKind::kSpecial && !has_products(arena, kernel);
+  const bool whole_range = kind != DataKind::kOrdinary && !has_floats_of_bits(arena, kernel);
   kernel::Tensors result;
   for (const NodeId id : tensors_read(arena, kernel)) {
     const graph::TensorType& type = arena.tensor(id);
     Array array(type.dtype, graph::extents_of(type.shape, dims));
     const bool chooses = positions.tensors.contains(id) && !graph::is_float(type.dtype);
-    Filler(kind, seed + id.value)
+    Filler(kind, whole_range, seed + id.value)
         .fill(array, chooses ? positions.limit : std::numeric_limits<int64_t>::max(), weighed);
     result.emplace(id, std::move(array));
   }

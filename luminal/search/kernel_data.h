@@ -1,5 +1,6 @@
 // Data to try a kernel on: every tensor it reads, filled at random so that what the kernel does
-// with it makes sense. Integers that choose a position are in range.
+// with it makes sense. Integers that choose a position are in range; others are small in ordinary
+// data, and half of them of any size in the rest.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,7 @@ void KernelExpectation::add_points(const kernel::Arena& arena, const kernel::Ker
         if (each[p].value != exact[p].value) squares += apart * apart;  // infinities may be equal
       }
       points_.push_back({written[p].root, written[p].position, written[p].value, exact[p].value,
-                         std::sqrt(squares / std::size(moved))});
+                         std::sqrt(squares / std::size(moved)), written[p].integer});
     }
   }
 }
@@ -155,8 +155,19 @@ double KernelExpectation::few_digits(DType dtype, double value) const {
   return std::isfinite(value) ? kPart * graph::epsilon(dtype) * std::abs(value) : 0.0;
 }
 
+bool KernelExpectation::is_exact(size_t root, DType dtype) const {
+  return !graph::is_float(dtype) && largest_[root] == 0.0;
+}
+
 std::optional<std::string> KernelExpectation::fault_at(const Point& point, const Array& result) {
   if (!is_decided(point)) return std::nullopt;
+  if (is_exact(point.root, result.dtype())) {
+    const int64_t actual = result.at(point.position).as_int64();
+    if (actual == point.integer) return std::nullopt;
+    farthest_ = kInfinity;
+    return fmt::format("element {} of result {} is {}, the oracle says {}", point.position,
+                       point.root, actual, point.integer);
+  }
   const double actual = element(result, point.position);
   // What is smaller than the least normal number may be taken for 0.
   const double least = graph::is_float(result.dtype()) ? 0x1p-126 : 0.0;
@@ -173,6 +184,11 @@ std::optional<std::string> KernelExpectation::fault_at(const Point& point, const
 std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Array& result) {
   const Array& first = results_[root];
   if (std::ranges::equal(result.bytes(), first.bytes())) return std::nullopt;
+  if (is_exact(root, result.dtype()))
+    for (int64_t i = 0; i < result.size(); ++i)
+      if (!(result.at(i) == first.at(i)))
+        return fmt::format("element {} of result {} is {}, another candidate gives {}", i, root,
+                           result.at(i).to_string(), first.at(i).to_string());
   const double both = 2 * kDeviations * largest_[root] + 0x1p-126;
   // Each was rounded by half a unit; what a very large value is part of is as much larger, and so
   // is how far it is off.

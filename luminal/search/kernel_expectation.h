@@ -56,12 +56,15 @@ class KernelExpectation {
     double oracle = 0.0;
     double wide = 0.0;
     double deviation = 0.0;
+    int64_t integer = 0;  // the oracle's, of integers
   };
 
   void add_points(const kernel::Arena& arena, const kernel::Kernel& kernel,
                   const graph::DimValues& dims, uint64_t seed, const PointCounts& counts);
   void settle(const KernelExpectation* ordinary);
   bool is_decided(const Point& point) const;
+  /// Whether a result is of integers that rounding does not reach, which are compared bit by bit.
+  bool is_exact(size_t root, graph::DType dtype) const;
   double few_digits(graph::DType dtype, double value) const;
   std::optional<std::string> fault_at(const Point& point, const graph::Array& result);
   std::optional<std::string> fault_beside(size_t root, const graph::Array& result);

@@ -145,7 +145,8 @@ std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
     if (!position) continue;
     const kernel::Number number = evaluator_.evaluate(root.value);
     const bool real = graph::is_float(arena_[root.value].dtype);
-    points.push_back({k, *position, real ? number.real : static_cast<double>(number.integer)});
+    points.push_back(
+        {k, *position, real ? number.real : static_cast<double>(number.integer), number.integer});
   }
   return points;
 }

@@ -16,6 +16,7 @@ struct PointValue {
   size_t root = 0;
   int64_t position = 0;
   double value = 0.0;
+  int64_t integer = 0;  ///< the value, where it is one: not every int64_t is a double
 };
 
 /// How values are rounded on the way.

@@ -179,6 +179,51 @@ TEST(KernelCheck, WhatDoesNotEndIsATimeOut) {
   EXPECT_EQ(why->why, Why::kTimeout) << why->detail;
 }
 
+TEST(KernelCheck, IntegersOfAnySizeAreRight) {
+  const Rejected narrow = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const int64_t*>(buffers[0]);
+        const auto* z = static_cast<const int64_t*>(buffers[1]);
+        auto* y = static_cast<int64_t*>(buffers[2]);
+        for (int i = 0; i < 1000; ++i)
+          y[i] = static_cast<int32_t>(static_cast<uint32_t>(x[i]) * static_cast<uint32_t>(z[i]));
+      },
+      [](Graph& g) {
+        return g.input("x", {1000}, DType::kI64) * g.input("z", {1000}, DType::kI64);
+      });
+  EXPECT_EQ(narrow.why, Why::kWrongResult) << narrow.detail;
+  const Rejected last_bit = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const int64_t*>(buffers[0]);
+        auto* y = static_cast<int64_t*>(buffers[1]);
+        for (int i = 0; i < 1000; ++i) y[i] = -static_cast<int64_t>(static_cast<double>(x[i]));
+      },
+      [](Graph& g) { return -g.input("x", {1000}, DType::kI64); });
+  EXPECT_EQ(last_bit.why, Why::kWrongResult) << last_bit.detail;
+  const Rejected sign = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const int8_t*>(buffers[0]);
+        for (int i = 0; i < 1000; ++i) static_cast<int32_t*>(buffers[1])[i] = x[i];
+      },
+      [](Graph& g) { return cast(g.input("x", {1000}, DType::kU8), DType::kI32); });
+  EXPECT_EQ(sign.why, Why::kWrongResult) << sign.detail;
+  const Rejected short_sums = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const int8_t*>(buffers[0]);
+        for (int i = 0; i < 64; ++i) {
+          int16_t total = 0;
+          for (int k = 0; k < 400; ++k)
+            total = static_cast<int16_t>(total + x[i * 400 + k] * x[i * 400 + k]);
+          static_cast<int32_t*>(buffers[1])[i] = total;
+        }
+      },
+      [](Graph& g) {
+        const Tensor x = cast(g.input("x", {64, 400}, DType::kI8), DType::kI32);
+        return sum(x * x, {1});
+      });
+  EXPECT_EQ(short_sums.why, Why::kWrongResult) << short_sums.detail;
+}
+
 TEST(KernelCheck, WhatACandidateFindsInItsMemoryMustNotMatter) {
   const Rejected adds =
       rejection([](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {

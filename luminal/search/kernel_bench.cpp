@@ -122,6 +122,11 @@ void KernelBench::check(const std::vector<std::string>& schedules) {
                                                 for (int64_t k = begin; k < end; ++k)
                                                   check(*unchecked[static_cast<size_t>(k)]);
                                               });
+  if (const auto revoked = check_->revoked())
+    for (auto& [schedule, known] : known_)
+      if (const auto* candidate = std::get_if<Candidate>(&known.outcome);
+          candidate != nullptr && candidate->schedule == revoked->schedule)
+        known.outcome = revoked->why;
 }
 
 TensorPlaces KernelBench::places() {

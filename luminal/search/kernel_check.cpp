@@ -187,6 +187,13 @@ std::optional<Rejected> KernelCheck::check(const Candidate& candidate) try {
   return Rejected{Rejected::Why::kCompile, error.what()};
 }
 
+std::optional<KernelCheck::Revoked> KernelCheck::revoked() const {
+  for (const auto& each : trials_)
+    if (const auto& what = each->expected.fault_of_first())
+      return Revoked{each->first, {Rejected::Why::kWrongResult, *what}};
+  return std::nullopt;
+}
+
 std::optional<Rejected> KernelCheck::judged(const Attempt& attempt) {
   using Why = Rejected::Why;
   if (!attempt.memory.is_intact())
@@ -210,6 +217,7 @@ std::optional<std::string> KernelCheck::fault(const Attempt& attempt) {
       return what;
   }
   const std::lock_guard lock(mutex_);
+  if (!trial.expected.has_first()) trial.first = candidate.schedule;
   auto what = trial.expected.fault(std::move(results));
   if (&trial == trials_[0].get() || what) farthest_ = trial.expected.farthest();
   return what;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "luminal/kernel/evaluate.h"
@@ -46,6 +47,13 @@ class KernelCheck {
   /// Why a candidate does not count; nothing if it does. May be called from several threads, whose
   /// candidates run at a time.
   std::optional<Rejected> check(const Candidate& candidate);
+  /// A candidate that passed and is wrong all the same: later ones differed from it, and the oracle
+  /// says that they are right.
+  struct Revoked {
+    std::string schedule;
+    Rejected why;
+  };
+  std::optional<Revoked> revoked() const;
   /// How near the last candidate came to what is allowed, on ordinary data or where it failed: 1 is
   /// as far as it may be.
   double farthest() const { return farthest_; }
@@ -61,6 +69,7 @@ class KernelCheck {
     graph::DimValues dims;
     KernelExpectation expected;
     GuardedInputs inputs;
+    std::string first;  // the schedule of the candidate that others are compared with
   };
   /// A candidate on such data.
   struct Attempt;

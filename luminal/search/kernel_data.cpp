@@ -64,6 +64,12 @@ bool has_products(const Arena& arena, const kernel::Kernel& kernel) {
   });
 }
 
+bool has_reductions(const Arena& arena, const kernel::Kernel& kernel) {
+  const std::vector<BodyId> bodies = bodies_of(arena, kernel);
+  return std::any_of(bodies.begin(), bodies.end(),
+                     [&](BodyId id) { return arena[id].kind == BodyKind::kReduce; });
+}
+
 /// Whether some float is made of the bits of integers: most bits make no float that one would
 /// compute with.
 bool has_floats_of_bits(const Arena& arena, const kernel::Kernel& kernel) {
@@ -97,8 +103,10 @@ class Dominants {
   /// Rows that infinities and the like are in, which would hide everything else; the others have
   /// none, if there are enough.
   bool is_spoilt(int64_t position, int64_t count) const {
-    return row_ == 0 || count / row_ < kCycle || position / row_ % kCycle == kCycle - 1;
+    return spoilt_row(count) == 0 || position / row_ % kCycle == kCycle - 1;
   }
+  /// How long the rows are of which some are spoilt; 0: all values may be special.
+  int64_t spoilt_row(int64_t count) const { return row_ > 0 && count / row_ >= kCycle ? row_ : 0; }
 
  private:
   static constexpr int64_t kCycle = 4;
@@ -128,9 +136,12 @@ class Dominants {
 
 class Filler {
  public:
-  /// `whole_range` asks for integers of all sizes.
-  Filler(DataKind kind, bool whole_range, uint64_t seed)
-      : kind_(kind), whole_range_(whole_range), seed_(seed), random_(seed) {}
+  /// Smaller arrays hold what all results depend on: one special value there would hide all others.
+  static constexpr int64_t kLeastSpoilt = 16;
+
+  /// `whole_range` asks for integers of all sizes; one value in `one_in` is special.
+  Filler(DataKind kind, bool whole_range, int64_t one_in, uint64_t seed)
+      : kind_(kind), whole_range_(whole_range), one_in_(one_in), seed_(seed), random_(seed) {}
 
   /// `weighed` asks for values that outweigh their rows.
   void fill(Array& array, int64_t limit, bool weighed) {
@@ -139,12 +150,17 @@ class Filler {
     const int64_t count = std::min(array.size(), kPeriod);
     Dominants dominants(
         weighed && graph::is_float(array.dtype()) ? array.extents() : graph::Extents{}, seed_ + 1);
+    if (const int64_t row = dominants.spoilt_row(count); row > 0)
+      one_in_ = std::clamp<int64_t>(row / 2, kLeastSpoilt / 2, one_in_);
     for (int64_t i = 0; i < count; ++i) {
       is_spoilt_ = dominants.is_spoilt(i, count);
       kernel::Number number = value(array.dtype(), limit);
       if (dominants.is_next(i)) number = {Dominants::kValue, 0};
       kernel::store(array, i, kernel::Evaluator::rounded(array.dtype(), number));
     }
+    if (kind_ != DataKind::kOrdinary && graph::is_float(array.dtype()) && !has_special_ &&
+        count >= kLeastSpoilt)
+      kernel::store(array, below(count), kernel::Evaluator::rounded(array.dtype(), {special(), 0}));
     const auto bytes = array.mutable_bytes();
     const auto period = static_cast<size_t>(graph::byte_size(array.dtype(), count));
     for (size_t done = period; done < bytes.size(); ++done) bytes[done] = bytes[done - period];
@@ -163,15 +179,18 @@ class Filler {
     return {0.0, chooses ? below(std::max<int64_t>(limit, 1)) : integer(dtype)};
   }
 
-  double real() {
+  double special() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr std::array kSpecial = {
         0.0, -0.0, 1.0, -1.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
         1e30};
-    constexpr int64_t kOneIn = 997;
     const size_t kinds = kSpecial.size() - (kind_ == DataKind::kInfinite ? 1 : 0);
-    if (kind_ != DataKind::kOrdinary && is_spoilt_ && below(kOneIn) == 0)
-      return kSpecial[static_cast<size_t>(below(static_cast<int64_t>(kinds)))];
+    has_special_ = true;
+    return kSpecial[static_cast<size_t>(below(static_cast<int64_t>(kinds)))];
+  }
+
+  double real() {
+    if (kind_ != DataKind::kOrdinary && is_spoilt_ && below(one_in_) == 0) return special();
     return 4.0 * uniform() - 2.0;
   }
 
@@ -186,8 +205,10 @@ class Filler {
 
   DataKind kind_;
   bool whole_range_;
+  int64_t one_in_;
   uint64_t seed_;
   bool is_spoilt_ = true;
+  bool has_special_ = false;
   std::mt19937_64 random_;
 };
 
@@ -203,14 +224,17 @@ std::vector<NodeId> tensors_read(const Arena& arena, const kernel::Kernel& kerne
 kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
                                const graph::DimValues& dims, DataKind kind, uint64_t seed) {
   const Positions positions = positions_of(arena, kernel, dims);
-  const bool weighed = kind == DataKind::kSpecial && !has_products(arena, kernel);
+  // Where each result is of its own values, special ones hide nothing of others.
+  const bool reduces = has_reductions(arena, kernel);
+  const int64_t one_in = reduces ? 997 : 8;
+  const bool weighed = kind == DataKind::kSpecial && reduces && !has_products(arena, kernel);
   const bool whole_range = kind != DataKind::kOrdinary && !has_floats_of_bits(arena, kernel);
   kernel::Tensors result;
   for (const NodeId id : tensors_read(arena, kernel)) {
     const graph::TensorType& type = arena.tensor(id);
     Array array(type.dtype, graph::extents_of(type.shape, dims));
     const bool chooses = positions.tensors.contains(id) && !graph::is_float(type.dtype);
-    Filler(kind, whole_range, seed + id.value)
+    Filler(kind, whole_range, one_in, seed + id.value)
         .fill(array, chooses ? positions.limit : std::numeric_limits<int64_t>::max(), weighed);
     result.emplace(id, std::move(array));
   }

@@ -10,6 +10,7 @@
 #include "luminal/graph/elements.h"
 #include "luminal/graph/epsilon.h"
 #include "luminal/kernel/estimate.h"
+#include "luminal/kernel/reads.h"
 
 namespace luminal::search {
 namespace {
@@ -72,49 +73,85 @@ std::vector<int64_t> position(const std::vector<int64_t>& extents, int number,
 
 }  // namespace
 
+/// The oracle and those that say how far from it one may be, on the data of an expectation.
+class KernelExpectation::Oracles {
+ public:
+  explicit Oracles(const KernelExpectation& of)
+      : oracle_(*of.arena_, *of.kernel_, of.dims_, of.data_),
+        wide_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kWide),
+        first_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 1),
+        second_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 2) {}
+
+  PointOracle& oracle() { return oracle_; }
+
+  /// All roots at one position of the axes.
+  std::vector<Point> at(const std::vector<int64_t>& axes) {
+    const std::vector<PointValue> written = oracle_.at(axes);
+    const std::vector<PointValue> exact = wide_.at(axes);
+    const std::vector<PointValue> moved[] = {first_.at(axes), second_.at(axes)};
+    std::vector<Point> points;
+    for (size_t p = 0; p < written.size(); ++p) {
+      double squares = 0;
+      for (const std::vector<PointValue>& each : moved) {
+        const bool is_same = each[p].value == exact[p].value ||  // infinities may be equal
+                             (std::isnan(each[p].value) && std::isnan(exact[p].value));
+        const double apart = each[p].value - exact[p].value;
+        if (!is_same) squares += apart * apart;
+      }
+      points.push_back({written[p].root, written[p].position, written[p].value, exact[p].value,
+                        std::sqrt(squares / std::size(moved)), written[p].integer});
+    }
+    return points;
+  }
+
+ private:
+  PointOracle oracle_;
+  PointOracle wide_;
+  PointOracle first_;
+  PointOracle second_;
+};
+
 KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::Kernel& kernel,
                                      const graph::DimValues& dims, DataKind kind, uint64_t seed,
                                      const PointCounts& counts, const KernelExpectation* ordinary)
-    : kind_(kind),
+    : arena_(&arena),
+      kernel_(&kernel),
+      dims_(dims),
+      kind_(kind),
+      seed_(seed),
       data_(random_tensors(arena, kernel, dims, kind, seed)),
       typical_(kernel.roots.size(), 0.0),
       relative_(kernel.roots.size(), 0.0),
       largest_(kernel.roots.size(), 0.0) {
-  std::vector<kernel::BodyId> roots;
-  for (const kernel::Root& root : kernel.roots) roots.push_back(root.value);
-  for (const kernel::BodyId id : arena.reachable(roots))
-    has_functions_ = has_functions_ ||
-                     (arena[id].kind == kernel::BodyKind::kOp && kernel::is_function(arena[id].op));
-  add_points(arena, kernel, dims, seed, counts);
+  bool has_reductions = false;
+  bool has_masks = false;
+  for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
+    const kernel::BodyNode& node = arena[id];
+    const bool is_op = node.kind == kernel::BodyKind::kOp;
+    has_functions_ = has_functions_ || (is_op && kernel::is_function(node.op));
+    has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
+    has_masks = has_masks || node.kind == kernel::BodyKind::kWhere ||
+                (is_op && node.op == graph::Op::kSelect);
+  }
+  may_hide_nan_ = has_reductions && has_masks;
+  add_points(seed, counts);
   settle(ordinary);
 }
 
-void KernelExpectation::add_points(const kernel::Arena& arena, const kernel::Kernel& kernel,
-                                   const graph::DimValues& dims, uint64_t seed,
-                                   const PointCounts& counts) {
-  PointOracle oracle(arena, kernel, dims, data_);
-  if (oracle.is_empty()) return;
-  PointOracle wide(arena, kernel, dims, data_, PointRounding::kWide);
-  PointOracle first(arena, kernel, dims, data_, PointRounding::kMoved, seed + 1);
-  PointOracle second(arena, kernel, dims, data_, PointRounding::kMoved, seed + 2);
-  const double wanted = counts.oracle_work / work_per_point(arena, kernel, dims);
-  const int count = static_cast<int>(std::clamp(wanted, double(counts.least), double(counts.most)));
+void KernelExpectation::add_points(uint64_t seed, const PointCounts& counts) {
+  Oracles oracles(*this);
+  if (oracles.oracle().is_empty()) return;
+  constexpr double kCheap = 100;
+  constexpr int kMostAsked = 16;
+  const double work = work_per_point(*arena_, *kernel_, dims_);
+  const int most = work <= kCheap ? counts.most_cheap : counts.most;
+  const int count =
+      static_cast<int>(std::clamp(counts.oracle_work / work, double(counts.least), double(most)));
+  most_asked_ = static_cast<size_t>(std::min(count, kMostAsked));
   std::mt19937_64 random(seed);
-  for (int k = 0; k < count; ++k) {
-    const std::vector<int64_t> axes = position(oracle.extents(), k, random);
-    const std::vector<PointValue> written = oracle.at(axes);
-    const std::vector<PointValue> exact = wide.at(axes);
-    const std::vector<PointValue> moved[] = {first.at(axes), second.at(axes)};
-    for (size_t p = 0; p < written.size(); ++p) {
-      double squares = 0;
-      for (const std::vector<PointValue>& each : moved) {
-        const double apart = each[p].value - exact[p].value;
-        if (each[p].value != exact[p].value) squares += apart * apart;  // infinities may be equal
-      }
-      points_.push_back({written[p].root, written[p].position, written[p].value, exact[p].value,
-                         std::sqrt(squares / std::size(moved)), written[p].integer});
-    }
-  }
+  for (int k = 0; k < count; ++k)
+    for (const Point& point : oracles.at(position(oracles.oracle().extents(), k, random)))
+      points_.push_back(point);
 }
 
 /// Errors may cancel at a single point: none is asked to be better than all are on the whole.
@@ -123,7 +160,7 @@ void KernelExpectation::settle(const KernelExpectation* ordinary) {
   std::vector<double> sizes(typical_.size(), 0.0);
   std::vector<double> counts(typical_.size(), 0.0);
   for (const Point& point : points_) {
-    if (!std::isfinite(point.deviation)) continue;
+    if (!std::isfinite(point.deviation) || std::isnan(point.wide)) continue;
     squares[point.root] += point.deviation * point.deviation;
     if (std::isfinite(point.wide)) sizes[point.root] += point.wide * point.wide;
     ++counts[point.root];
@@ -140,11 +177,12 @@ void KernelExpectation::settle(const KernelExpectation* ordinary) {
   }
 }
 
-/// Not where a last bit decides between a number and an infinity. A NaN may come out as a number
-/// where a mask hides what made it (docs/kernels.md).
+/// Not where a last bit decides between a number, an infinity and a NaN.
 bool KernelExpectation::is_decided(const Point& point) const {
-  if (kind_ != DataKind::kOrdinary && std::isnan(point.oracle)) return false;
-  return std::isfinite(point.deviation) && std::isfinite(point.oracle) == std::isfinite(point.wide);
+  if (std::isnan(point.oracle) && may_hide_nan_) return false;
+  return std::isfinite(point.deviation) &&
+         std::isfinite(point.oracle) == std::isfinite(point.wide) &&
+         std::isnan(point.oracle) == std::isnan(point.wide);
 }
 
 /// How far a function that ends in bf16 may be from its value before it is rounded
@@ -184,11 +222,12 @@ std::optional<std::string> KernelExpectation::fault_at(const Point& point, const
 std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Array& result) {
   const Array& first = results_[root];
   if (std::ranges::equal(result.bytes(), first.bytes())) return std::nullopt;
-  if (is_exact(root, result.dtype()))
+  std::vector<int64_t> disputed;
+  if (is_exact(root, result.dtype())) {
     for (int64_t i = 0; i < result.size(); ++i)
-      if (!(result.at(i) == first.at(i)))
-        return fmt::format("element {} of result {} is {}, another candidate gives {}", i, root,
-                           result.at(i).to_string(), first.at(i).to_string());
+      if (!(result.at(i) == first.at(i))) disputed.push_back(i);
+    return fault_among(disputed, root, result);
+  }
   const double both = 2 * kDeviations * largest_[root] + 0x1p-126;
   // Each was rounded by half a unit; what a very large value is part of is as much larger, and so
   // is how far it is off.
@@ -206,11 +245,40 @@ std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Ar
       all_near &= std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i]);
     for (size_t i = 0; !all_near && i < actual.size(); ++i) {
       if (actual[i] == other[i] || (std::isnan(actual[i]) && std::isnan(other[i]))) continue;
-      if (kind_ != DataKind::kOrdinary && !(std::isfinite(other[i]) && std::isfinite(actual[i])))
-        continue;
+      if (may_hide_nan_ && kind_ != DataKind::kOrdinary && std::isnan(actual[i] + other[i]))
+        continue;  // the oracle would not say either
       if (!(std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i])))
-        return fmt::format("element {} of result {} is {}, another candidate gives {}",
-                           begin + static_cast<int64_t>(i), root, actual[i], other[i]);
+        disputed.push_back(begin + static_cast<int64_t>(i));
+    }
+  }
+  return fault_among(disputed, root, result);
+}
+
+std::optional<std::string> KernelExpectation::fault_among(const std::vector<int64_t>& positions,
+                                                          size_t root, const Array& result) {
+  if (positions.empty()) return std::nullopt;
+  const Array& first = results_[root];
+  const auto told = [&](int64_t position) {
+    return fmt::format("element {} of result {} is {}, another candidate gives {}", position, root,
+                       element(result, position), element(first, position));
+  };
+  Oracles oracles(*this);
+  // Some from everywhere, if there are too many to ask about.
+  const size_t step = (positions.size() + most_asked_ - 1) / most_asked_;
+  for (size_t k = 0; k < positions.size(); k += step) {
+    const auto axes = oracles.oracle().axes_of(root, positions[k]);
+    const bool are_numbers =
+        std::isfinite(element(result, positions[k])) && std::isfinite(element(first, positions[k]));
+    if (!axes) {
+      if (are_numbers || kind_ == DataKind::kOrdinary) return told(positions[k]);
+      continue;
+    }
+    for (const Point& point : oracles.at(*axes)) {
+      if (point.root != root || point.position != positions[k]) continue;
+      if (auto what = fault_at(point, result)) return what;
+      const double farthest = farthest_;
+      if (!fault_of_first_) fault_of_first_ = fault_at(point, first);
+      farthest_ = farthest;
     }
   }
   return std::nullopt;
@@ -231,6 +299,7 @@ std::optional<std::string> KernelExpectation::fault(std::vector<Array> results) 
   }
   for (size_t root = 0; root < results.size(); ++root)
     if (auto what = fault_beside(root, results[root])) return what;
+  if (fault_of_first_) results_ = std::move(results);
   return std::nullopt;
 }
 

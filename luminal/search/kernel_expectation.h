@@ -5,8 +5,14 @@
 // (point_oracle.h). How far the moved ones lie from the f64 ones is the standard deviation of what
 // a right kernel gives, whatever the order of its sums; kDeviations of them are allowed. The
 // rounding of a result itself is not part of that: a candidate has to lie between the results of
-// rounding the lower and the upper limit. Functions that end in bf16 have a few digits more than it
-// and no others, so one that comes near the middle between two may be rounded to either.
+// rounding the lower and the upper limit. Where all of these are NaN a candidate has to be, too,
+// unless a mask may hide what made it so: what a reduction does not see may count as 0
+// (docs/kernels.md).
+//
+// All other elements are compared with the first candidate that passed. Where two differ by more
+// than they may, or one of them is NaN or infinite, the oracle is asked who is right. Functions
+// that end in bf16 have a few digits more than it and no others, so one that comes near the middle
+// between two may be rounded to either.
 #pragma once
 
 #include <optional>
@@ -24,6 +30,7 @@ struct PointCounts {
   double oracle_work = 3e5;
   int least = 6;
   int most = 48;
+  int most_cheap = 192;  ///< where each takes next to no time
 };
 
 /// How many standard deviations a result may be off. Right kernels of all kinds stay within one or
@@ -45,6 +52,11 @@ class KernelExpectation {
   /// What is wrong with results, by root; nothing if they are right. The first that are right are
   /// kept: later ones are compared with all of their elements.
   std::optional<std::string> fault(std::vector<graph::Array> results);
+  /// Whether there are results that were right.
+  bool has_first() const { return !results_.empty(); }
+  /// What the oracle found wrong with the first results when later ones differed; those are
+  /// compared with since.
+  const std::optional<std::string>& fault_of_first() const { return fault_of_first_; }
   /// How near the farthest of the last results came to its limit: 1 is as far as it may be.
   double farthest() const { return farthest_; }
 
@@ -59,8 +71,8 @@ class KernelExpectation {
     int64_t integer = 0;  // the oracle's, of integers
   };
 
-  void add_points(const kernel::Arena& arena, const kernel::Kernel& kernel,
-                  const graph::DimValues& dims, uint64_t seed, const PointCounts& counts);
+  class Oracles;
+  void add_points(uint64_t seed, const PointCounts& counts);
   void settle(const KernelExpectation* ordinary);
   bool is_decided(const Point& point) const;
   /// Whether a result is of integers that rounding does not reach, which are compared bit by bit.
@@ -68,8 +80,17 @@ class KernelExpectation {
   double few_digits(graph::DType dtype, double value) const;
   std::optional<std::string> fault_at(const Point& point, const graph::Array& result);
   std::optional<std::string> fault_beside(size_t root, const graph::Array& result);
+  /// Of elements that differ from those of the first candidate.
+  std::optional<std::string> fault_among(const std::vector<int64_t>& positions, size_t root,
+                                         const graph::Array& result);
 
+  const kernel::Arena* arena_;
+  const kernel::Kernel* kernel_;
+  graph::DimValues dims_;
   DataKind kind_;
+  uint64_t seed_;
+  size_t most_asked_ = 1;      // elements of one result that the oracle is asked about
+  bool may_hide_nan_ = false;  // see above
   kernel::Tensors data_;
   std::vector<Point> points_;
   // By root: deviations of points on ordinary data on the whole, the same relative to how large
@@ -79,6 +100,7 @@ class KernelExpectation {
   std::vector<double> largest_;
   bool has_functions_ = false;
   std::vector<graph::Array> results_;  // of the first candidate that passed
+  std::optional<std::string> fault_of_first_;
   double farthest_ = 0.0;
 };
 

@@ -134,6 +134,40 @@ bool PointOracle::is_empty() const {
   return std::find(extents_.begin(), extents_.end(), 0) != extents_.end();
 }
 
+std::optional<std::vector<int64_t>> PointOracle::axes_of(size_t root, int64_t position) {
+  const std::vector<kernel::Expr>& store = kernel_.roots[root].store;
+  const graph::Extents& shape = shapes_[root];
+  std::vector<int64_t> index(shape.size());
+  for (size_t k = shape.size(); k-- > 0; position /= shape[k]) index[k] = position % shape[k];
+  // Each dim is a sum of axes times numbers, one axis running within the step of another.
+  std::vector<int64_t> axes(extents_.size(), 0);
+  const auto set_all = [&] {
+    for (size_t k = 0; k < axes.size(); ++k) evaluator_.set_axis(kernel_.axes[k], axes[k]);
+  };
+  set_all();
+  for (size_t dim = 0; dim < store.size(); ++dim) {
+    int64_t left = index[dim] - evaluator_.evaluate(store[dim]);
+    std::vector<std::pair<int64_t, size_t>> steps;
+    for (size_t k = 0; k < axes.size(); ++k) {
+      if (extents_[k] <= 1 || !store[dim].depends_on(kernel_.axes[k])) continue;
+      const int64_t none = evaluator_.evaluate(store[dim]);
+      evaluator_.set_axis(kernel_.axes[k], axes[k] + 1);
+      steps.emplace_back(evaluator_.evaluate(store[dim]) - none, k);
+      evaluator_.set_axis(kernel_.axes[k], axes[k]);
+    }
+    std::sort(steps.rbegin(), steps.rend());
+    for (const auto& [step, k] : steps) {
+      if (step <= 0) return std::nullopt;
+      axes[k] = std::min(left / step, extents_[k] - 1);
+      left -= axes[k] * step;
+    }
+  }
+  set_all();
+  for (size_t dim = 0; dim < store.size(); ++dim)
+    if (evaluator_.evaluate(store[dim]) != index[dim]) return std::nullopt;
+  return axes;
+}
+
 std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
   for (size_t k = 0; k < axes.size(); ++k) evaluator_.set_axis(kernel_.axes[k], axes[k]);
   std::vector<PointValue> points;

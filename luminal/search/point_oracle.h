@@ -4,6 +4,7 @@
 // those of different values go different ways, as in a kernel.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,8 @@ class PointOracle {
   /// Of the kernel's axes.
   const std::vector<int64_t>& extents() const { return extents_; }
   bool is_empty() const;
+  /// The position of the axes at which an element is stored; nothing if it is not found.
+  std::optional<std::vector<int64_t>> axes_of(size_t root, int64_t position);
   /// All roots at one position of the axes.
   std::vector<PointValue> at(std::span<const int64_t> axes);
 

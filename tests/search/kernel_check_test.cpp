@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <functional>
 #include <thread>
@@ -179,6 +180,58 @@ TEST(KernelCheck, WhatDoesNotEndIsATimeOut) {
   EXPECT_EQ(why->why, Why::kTimeout) << why->detail;
 }
 
+TEST(KernelCheck, NaNsAndInfinitiesAreWhereTheyShouldBe) {
+  for (const int64_t count : {64, 100'000}) {
+    const auto twice = [=](Graph& g) { return g.input("x", {count}) * 2.0F; };
+    static int64_t all = 0;
+    all = count;
+    const std::pair<const char*, runtime::CpuEntry> planted[] = {
+        {"NaN becomes 0",
+         [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+           const auto* x = static_cast<const float*>(buffers[0]);
+           auto* y = static_cast<float*>(buffers[1]);
+           for (int64_t i = 0; i < all; ++i) y[i] = std::isnan(x[i]) ? 0.0F : 2.0F * x[i];
+         }},
+        {"infinities become NaN",
+         [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+           const auto* x = static_cast<const float*>(buffers[0]);
+           auto* y = static_cast<float*>(buffers[1]);
+           for (int64_t i = 0; i < all; ++i) y[i] = std::isinf(x[i]) ? NAN : 2.0F * x[i];
+         }},
+        {"infinities become 7",
+         [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+           const auto* x = static_cast<const float*>(buffers[0]);
+           auto* y = static_cast<float*>(buffers[1]);
+           for (int64_t i = 0; i < all; ++i) y[i] = std::isinf(x[i]) ? 7.0F : 2.0F * x[i];
+         }},
+        {"large values become NaN",
+         [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+           const auto* x = static_cast<const float*>(buffers[0]);
+           auto* y = static_cast<float*>(buffers[1]);
+           for (int64_t i = 0; i < all; ++i) y[i] = x[i] > 1e20F ? NAN : 2.0F * x[i];
+         }}};
+    for (const auto& [what, entry] : planted) {
+      const Rejected why = rejection(entry, twice);
+      EXPECT_EQ(why.why, Why::kWrongResult) << what << " of " << count << ": " << why.detail;
+    }
+  }
+}
+
+TEST(KernelCheck, SumsKeepNaNsAndInfinities) {
+  const auto sums = [](Graph& g) { return sum(g.input("x", {64, 100}), {1}); };
+  const Rejected lost = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        for (int i = 0; i < 64; ++i) {
+          double total = 0;
+          for (int k = 0; k < 100; ++k) total += x[i * 100 + k];
+          static_cast<float*>(buffers[1])[i] = std::isnan(total) ? 0.0F : static_cast<float>(total);
+        }
+      },
+      sums);
+  EXPECT_EQ(lost.why, Why::kWrongResult) << lost.detail;
+}
+
 TEST(KernelCheck, IntegersOfAnySizeAreRight) {
   const Rejected narrow = rejection(
       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
@@ -222,6 +275,25 @@ TEST(KernelCheck, IntegersOfAnySizeAreRight) {
         return sum(x * x, {1});
       });
   EXPECT_EQ(short_sums.why, Why::kWrongResult) << short_sums.detail;
+}
+
+TEST(KernelCheck, TheFirstIsNotTrustedMoreThanTheOracle) {
+  Subject subject([](Graph& g) { return g.input("x", {100'000}) * 2.0F; });
+  KernelCheck check = subject.check();
+  Candidate wrong =
+      subject.with([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 100'000; ++i) y[i] = i == 77'761 ? 0.5F : 2.0F * x[i];
+      });
+  wrong.schedule = "wrong";
+  EXPECT_EQ(check.check(wrong), std::nullopt);  // no point is where it is wrong
+  EXPECT_FALSE(check.revoked().has_value());
+  EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+  ASSERT_TRUE(check.revoked().has_value());
+  EXPECT_EQ(check.revoked()->schedule, "wrong");
+  EXPECT_EQ(check.revoked()->why.why, Why::kWrongResult);
+  EXPECT_TRUE(check.check(wrong).has_value());
 }
 
 TEST(KernelCheck, WhatACandidateFindsInItsMemoryMustNotMatter) {

@@ -66,6 +66,11 @@ TEST(KernelSpace, HintsThatAreWaysOfTheKernelComeRightAfterTheDefault) {
   EXPECT_EQ(hinted->starts()[1], others[1]);
 }
 
+void double_all(void* const* buffers) {
+  const auto* x = static_cast<const float*>(buffers[0]);
+  for (int i = 0; i < 1000; ++i) static_cast<float*>(buffers[1])[i] = 2.0F * x[i];
+}
+
 /// Code of the tests' own, planted in place of a launch.
 runtime::CpuEntry planted(const std::string& schedule) {
   if (schedule == "wrong")
@@ -80,6 +85,21 @@ runtime::CpuEntry planted(const std::string& schedule) {
     return [](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
       for (volatile bool forever = true; forever;) {
       }
+    };
+  // These would end the search, or never end, while they are timed.
+  if (schedule == "crashing later")
+    return [](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+      static int runs = 0;
+      if (begin == 0 && ++runs > 2) *reinterpret_cast<volatile int*>(8) = 1;
+      double_all(buffers);
+    };
+  if (schedule == "endless later")
+    return [](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+      static int runs = 0;
+      runs += begin == 0 ? 1 : 0;
+      for (volatile bool forever = runs > 2; forever;) {
+      }
+      double_all(buffers);
     };
   return [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
     static_cast<volatile float*>(buffers[1])[1024] = 1;  // behind the last page
@@ -106,15 +126,17 @@ TEST(KernelBench, AnEndlessKernelIsRejected) {
   KernelBench bench(
       task, [&](const std::string& schedule) { return with_planted(task, schedule); },
       runtime::default_thread_team(), options);
-  const Measurement result = bench.try_out({"endless"}).results[0];
-  ASSERT_TRUE(std::holds_alternative<Rejected>(result));
-  EXPECT_EQ(std::get<Rejected>(result).why, Why::kTimeout) << to_string(result);
+  for (const char* schedule : {"endless", "endless later"}) {
+    const Measurement result = bench.try_out({schedule}).results[0];
+    ASSERT_TRUE(std::holds_alternative<Rejected>(result)) << schedule;
+    EXPECT_EQ(std::get<Rejected>(result).why, Why::kTimeout) << to_string(result);
+  }
 }
 
 TEST(KernelBench, PlantedKernelsAreRejectedWithTheRightReasonAndNeverTriedAgain) {
   const KernelTask task = task_of(doubled);
   const std::string standard = kernel_space(task)->starts().front();
-  const ListedSpace space({standard, "wrong", "crashing", "stray"});
+  const ListedSpace space({standard, "wrong", "crashing", "stray", "crashing later"});
   std::atomic<int> built{0};  // candidates are built on all threads
   const auto builder = [&](const std::string& schedule) {
     ++built;
@@ -125,9 +147,11 @@ TEST(KernelBench, PlantedKernelsAreRejectedWithTheRightReasonAndNeverTriedAgain)
   KernelBench bench(task, builder, runtime::default_thread_team(), kQuick);
   const TuneResult result = tune(database, key, space, bench, {});
   EXPECT_EQ(result.choice.schedule, standard);
-  EXPECT_EQ(result.choice.rejected, 3U);
-  const std::pair<const char*, Why> reasons[] = {
-      {"wrong", Why::kWrongResult}, {"crashing", Why::kCrash}, {"stray", Why::kOutOfBounds}};
+  EXPECT_EQ(result.choice.rejected, 4U);
+  const std::pair<const char*, Why> reasons[] = {{"wrong", Why::kWrongResult},
+                                                 {"crashing", Why::kCrash},
+                                                 {"stray", Why::kOutOfBounds},
+                                                 {"crashing later", Why::kCrash}};
   for (const auto& [schedule, why] : reasons) {
     const auto found = database.find(key, schedule);
     ASSERT_TRUE(found && std::holds_alternative<Rejected>(*found)) << schedule;

@@ -49,66 +49,30 @@ std::vector<graph::Expected> by_oracle(const Executable& executable) {
   const std::map<std::string, Array> data = inputs_of(executable);
   graph::RunRequest request;
   for (const auto& [name, array] : data) request.inputs[name] = &array;
-  return graph::expected_outputs(executable.ir(), request);
+  std::vector<graph::Expected> expected = graph::expected_outputs(executable.ir(), request);
+  for (graph::Expected& each : expected) graph::settle(each);
+  return expected;
 }
 
-/// Floats moved by a unit of their last place, to a side that differs from element to element.
-Array moved(const Array& array, double side) {
-  if (!graph::is_float(array.dtype())) return array;
-  std::vector<double> values = array.to_vector<double>();
-  const double unit = side * graph::last_place(array.dtype());
-  std::minstd_rand random(1);
-  for (double& value : values) value *= 1.0 + ((random() & 0x100) != 0 ? unit : -unit);
-  return Array::from<double>(array.dtype(), array.extents(), values);
-}
-
-/// What kernels give that use no law but those that round as the graph says. As the oracle finds
-/// what is allowed, so it is found here: from how far runs lie apart whose inputs (the weights of
-/// every layer among them) are moved by the last place, to one side and to the other.
+/// What kernels give that use no law but those that round as the graph says.
 std::vector<graph::Expected> by_plain_kernels(const Network& network,
                                               const Executable& executable) {
   CompileOptions options;
   options.compiler.reassociate = false;
   options.compiler.rules = false;
   Executable plain = compile(network.graph, network.outputs, options);
-  const std::map<std::string, Array> inputs = inputs_of(executable);
-  const auto outputs = [&](double side) {
-    for (const auto& [name, array] : inputs)
-      plain.set(name, side == 0.0 ? array : moved(array, side));
-    plain.run();
-    std::vector<Array> result;
-    for (size_t k = 0; k < plain.output_count(); ++k) result.push_back(plain.get(k));
-    return result;
-  };
-  const std::vector<Array> value = outputs(0.0), up = outputs(1.0), down = outputs(-1.0);
-  std::vector<graph::Expected> result;
-  for (size_t k = 0; k < value.size(); ++k) {
-    graph::Expected each{value[k], {}, {}};
-    const double unit = graph::last_place(value[k].dtype());
-    for (int64_t i = 0; i < each.value.size(); ++i) {
-      const auto [low, high] = std::minmax(
-          {value[k].at(i).as_double(), up[k].at(i).as_double(), down[k].at(i).as_double()});
-      each.allowed.push_back(graph::kSlack * (high - low) +
-                             unit * std::abs(each.value.at(i).as_double()));
-    }
-    result.push_back(std::move(each));
-  }
-  return result;
-}
-
-/// What an element may be off by is found from how far such runs lie apart, which may be little by
-/// chance: no element is asked to be better than all of them are on the whole.
-void settle(graph::Expected& expected) {
-  double squares = 0;
-  double count = 0;
-  for (const double each : expected.allowed) {
-    if (!std::isfinite(each)) continue;
-    squares += each * each;
-    ++count;
-  }
-  if (count == 0) return;
-  const double typical = std::sqrt(squares / count);
-  for (double& each : expected.allowed) each = std::max(each, typical);
+  const std::map<std::string, Array> data = inputs_of(executable);
+  graph::RunRequest request;
+  for (const auto& [name, array] : data) request.inputs[name] = &array;
+  return graph::expected_of_runs(executable.ir(), request,
+                                 [&](const std::map<std::string, const Array*>& inputs) {
+                                   for (const auto& [name, array] : inputs) plain.set(name, *array);
+                                   plain.run();
+                                   std::vector<Array> result;
+                                   for (size_t k = 0; k < plain.output_count(); ++k)
+                                     result.push_back(plain.get(k));
+                                   return result;
+                                 });
 }
 
 }  // namespace
@@ -154,7 +118,6 @@ void CasePlans::check(double work) {
   std::vector<graph::Expected> expected =
       work <= kMostWork ? by_oracle(*searched_) : by_plain_kernels(network_, *searched_);
   for (size_t k = 0; k < expected.size(); ++k) {
-    settle(expected[k]);
     const graph::Comparison comparison = graph::compare(searched_->get(k), expected[k]);
     if (!comparison.passed())
       fault_ += fmt::format("output {}: {}\n", k, graph::to_string(comparison));

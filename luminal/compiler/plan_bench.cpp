@@ -7,9 +7,9 @@
 #include <limits>
 #include <random>
 #include <sstream>
+#include <utility>
 
 #include "luminal/graph/dim_binding.h"
-#include "luminal/graph/epsilon.h"
 #include "luminal/plan/compiled_program.h"
 #include "luminal/search/duel.h"
 #include "luminal/support/check.h"
@@ -64,36 +64,6 @@ void fill_integers(Array& array, int64_t limit, std::mt19937_64& random) {
     value = static_cast<int64_t>(random() % static_cast<uint64_t>(below));
   const graph::Extents extents{static_cast<int64_t>(values.size())};
   repeat(Array::from<int64_t>(array.dtype(), extents, values), array);
-}
-
-/// How far apart two results are, relative to how large they are; at some thousand places.
-double distance(const Array& actual, const Array& expected) {
-  constexpr int64_t kMost = 65'536;
-  const int64_t step = std::max<int64_t>(expected.size() / kMost, 1);
-  double difference = 0;
-  double size = 0;
-  for (int64_t i = 0; i < expected.size(); i += step) {
-    const double wanted = expected.at(i).as_double();
-    const double found = actual.at(i).as_double();
-    if (!std::isfinite(wanted)) continue;
-    difference += (found - wanted) * (found - wanted);
-    size += wanted * wanted;
-  }
-  return std::sqrt(difference) / std::max(std::sqrt(size), 1e-30);
-}
-
-/// Results of two plans agree but for rounding, which a whole network may let grow.
-std::optional<Rejected> compared(const std::vector<Array>& actual,
-                                 const std::vector<Array>& expected) {
-  for (size_t k = 0; k < expected.size(); ++k) {
-    if (!graph::is_float(expected[k].dtype())) continue;
-    const double apart = distance(actual[k], expected[k]);
-    if (!(apart <= std::sqrt(graph::epsilon(expected[k].dtype()))))
-      return Rejected{
-          Rejected::Why::kWrongResult,
-          fmt::format("output {} is {:.2g} apart from that of the first plan", k, apart)};
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -152,13 +122,41 @@ PlanBench::Loaded& PlanBench::loaded(const std::string& name) {
     for (const auto& [input, array] : inputs_) place->request.inputs[input] = &array;
     place->request.dims = dims;
     place->request.text = &place->text;
+    if (expected_.empty()) expect(name, *place, 1);
     place->run();
-    if (expected_.empty()) expected_ = place->results;
-    place->rejected = compared(place->results, expected_);
+    place->rejected = compared(place->results);
   } catch (const Error& error) {
     place->rejected = Rejected{Rejected::Why::kCompile, error.what()};
   }
   return *place;
+}
+
+void PlanBench::expect(const std::string& first, Loaded& plan, int pairs) {
+  const graph::RunRequest request = plan.request;
+  const auto run = [&](const std::map<std::string, const Array*>& inputs) {
+    plan.request.inputs = inputs;
+    plan.run();
+    return plan.results;
+  };
+  expected_ = graph::expected_of_runs(plan.program->graph(), request, run, pairs);
+  plan.request.inputs = request.inputs;
+  first_ = first;
+}
+
+std::optional<Rejected> PlanBench::compared(const std::vector<Array>& results) {
+  for (size_t k = 0; k < expected_.size(); ++k) {
+    const graph::Comparison comparison = graph::compare(results[k], expected_[k]);
+    if (comparison.passed()) continue;
+    // Few runs may agree by chance where right ones need not.
+    if (!std::exchange(is_sure_, true)) {
+      expect(first_, loaded(first_), graph::kManyPairs);
+      return compared(results);
+    }
+    return Rejected{Rejected::Why::kWrongResult,
+                    fmt::format("output {}, beside that of the first plan: {}", k,
+                                graph::to_string(comparison))};
+  }
+  return std::nullopt;
 }
 
 void PlanBench::begin_anew() {

@@ -4,10 +4,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/plan.h"
+#include "luminal/graph/expected.h"
 #include "luminal/graph/program.h"
 #include "luminal/search/measure.h"
 #include "luminal/search/tuner.h"
@@ -22,8 +25,8 @@ std::map<std::string, graph::Array> random_inputs(const graph::Graph& graph,
 /// Values for all dims that a graph's inputs need.
 graph::DimValues typical_dims(const graph::Graph& graph, const Options& options);
 
-/// See above. Ways are names of plans. Results of every plan are compared with those of the first
-/// one of the first batch.
+/// See above. Ways are names of plans. Results of every plan are compared, element by element, with
+/// those of the first one of the first batch (graph::expected_of_runs).
 class PlanBench : public search::Workbench {
  public:
   PlanBench(std::function<Plan(const std::string&)> plan, const Options& options,
@@ -36,6 +39,10 @@ class PlanBench : public search::Workbench {
  private:
   struct Loaded;
   Loaded& loaded(const std::string& name);
+  /// Finds what all plans should give.
+  void expect(const std::string& first, Loaded& plan, int pairs);
+  /// What is wrong with what a plan gave.
+  std::optional<search::Rejected> compared(const std::vector<graph::Array>& results);
   /// Those that look quicker than the first one have to prove it (search/duel.h). `numbers` says
   /// which of the plans were timed.
   void settle(const std::vector<std::string>& plans, const std::vector<size_t>& numbers,
@@ -47,7 +54,9 @@ class PlanBench : public search::Workbench {
   const Options& options_;
   search::MeasureOptions measure_;
   std::map<std::string, graph::Array> inputs_;
-  std::vector<graph::Array> expected_;
+  std::string first_;
+  std::vector<graph::Expected> expected_;
+  bool is_sure_ = false;  // what is expected was found from many runs
   std::map<std::string, std::unique_ptr<Loaded>> loaded_;
 };
 

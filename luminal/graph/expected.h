@@ -10,6 +10,8 @@
 // not rounded at all (integers, copies, maxima) has to be exact, unless it depends on what is.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +51,19 @@ double last_place(DType dtype);
 std::vector<Expected> expected_outputs(const Graph& graph, const RunRequest& request,
                                        int pairs = 1);
 inline constexpr int kManyPairs = 8;
+
+/// What a trusted program gives, for graphs that the oracle would take too long for. As the oracle
+/// finds what is allowed, so it is found here: from how far runs lie apart whose inputs (the
+/// weights of every layer among them) are moved by the last place of the narrowest float the graph
+/// rounds to, to one side and to the other, `pairs` times. Floats are settled (see below).
+using TrustedRun =
+    std::function<std::vector<Array>(const std::map<std::string, const Array*>& inputs)>;
+std::vector<Expected> expected_of_runs(const Graph& graph, const RunRequest& request,
+                                       const TrustedRun& run, int pairs = 1);
+
+/// What an element may be off by is found from how far runs lie apart, which may be little by
+/// chance: after this none is asked to be better than all of them are on the whole.
+void settle(Expected& expected);
 
 /// An element that is not as it should be.
 struct WrongElement {

@@ -1,0 +1,118 @@
+// Whole plans that a search compares: one that gives something else anywhere is rejected, one that
+// rounds elsewhere is not.
+#include "luminal/compiler/plan_bench.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "luminal/compiler/build_plan.h"
+#include "luminal/luminal.h"
+
+namespace luminal::compiler {
+namespace {
+
+using search::Measurement;
+using search::Rejected;
+using search::Timing;
+using Write = std::function<Tensor(Graph&)>;
+
+Plan plan_of(const Write& write, const Options& options = {}) {
+  Graph g;
+  const Tensor y = write(g);
+  graph::Graph graph = g.ir();
+  graph.add_output("y", y.edge());
+  return build_plan(graph, options);
+}
+
+/// What becomes of a plan beside another one.
+Measurement beside(const std::function<Plan()>& first, const std::function<Plan()>& other) {
+  const Options options;
+  PlanBench bench([&](const std::string& name) { return name == "first" ? first() : other(); },
+                  options, {.seconds = 0.001, .least_samples = 1, .most_samples = 1});
+  return bench.try_out({"first", "other"}).results[1];
+}
+
+void expect_rejected(const Write& right, const Write& wrong, const std::string& what) {
+  const Measurement result = beside([&] { return plan_of(right); }, [&] { return plan_of(wrong); });
+  const auto* rejected = std::get_if<Rejected>(&result);
+  ASSERT_NE(rejected, nullptr) << what << ": " << search::to_string(result);
+  EXPECT_EQ(rejected->why, Rejected::Why::kWrongResult) << what << ": " << rejected->detail;
+}
+
+TEST(PlanBench, IntegersAreComparedExactly) {
+  const auto counted = [](double add) {
+    return [=](Graph& g) { return cast(g.input("x", {1000}) + add, DType::kI32); };
+  };
+  expect_rejected(counted(10), counted(5000), "integers of floats");
+  const auto shifted = [](int64_t add) {
+    return [=](Graph& g) {
+      const Tensor x = g.input("x", {1000}, DType::kI64);
+      return x + cast(full(g, {}, static_cast<double>(add), f32), DType::kI64);
+    };
+  };
+  expect_rejected(shifted(3), shifted(4), "integers");
+  const auto compared = [](double add) {
+    return [=](Graph& g) { return g.input("x", {1000}) < full(g, {}, add, f32); };
+  };
+  expect_rejected(compared(0), compared(0.01), "bools");
+}
+
+TEST(PlanBench, OneWrongElementIsFound) {
+  const auto with_last = [](double last) {
+    return [=](Graph& g) {
+      const Tensor y = g.input("x", {100'000}) * 2.0F;
+      const Tensor one = full(g, {1}, last, f32);
+      return concat({slice(y, 0, {0, 99'999}), one}, 0);
+    };
+  };
+  expect_rejected(with_last(0.25), with_last(0.26), "an element");
+  expect_rejected(with_last(0.25), with_last(NAN), "a NaN");
+  expect_rejected(with_last(NAN), with_last(0.25), "no NaN");
+  expect_rejected(with_last(INFINITY), with_last(0.25), "no infinity");
+}
+
+TEST(PlanBench, PlansThatRoundElsewhereAreRight) {
+  const std::vector<std::pair<const char*, Write>> cases = {
+      {"layers",
+       [](Graph& g) {
+         Tensor x = g.input("x", {32, 256});
+         for (const char* name : {"a", "b", "c"})
+           x = layer_norm(gelu_tanh(matmul(x, g.weight(name, {256, 256}))), 1);
+         return x;
+       }},
+      {"narrow layers",
+       [](Graph& g) {
+         Tensor x = g.input("x", {32, 256}, bf16);
+         for (const char* name : {"a", "b", "c"})
+           x = layer_norm(gelu_tanh(matmul(x, g.weight(name, {256, 256}, bf16))), 1);
+         return x;
+       }},
+      {"narrow inside",
+       [](Graph& g) {
+         const Tensor x = cast(g.input("x", {32, 256}), bf16);
+         const Tensor w = cast(g.weight("w", {256, 256}), bf16);
+         return cast(softmax(matmul(x, w), -1), f32);
+       }},
+      {"no floats to move",
+       [](Graph& g) {
+         const Tensor x = cast(g.input("x", {32, 256}, DType::kI32), f32);
+         return softmax(sin(x) * 3.0F, -1);
+       }},
+      {"largest", [](Graph& g) {
+         return argmax(g.input("x", {64, 1000}) * 3.0F, -1);
+       }}};
+  Options plain;
+  plain.reassociate = false;
+  plain.rules = false;
+  plain.round_each = true;
+  for (const auto& [name, write] : cases) {
+    const Measurement result =
+        beside([&] { return plan_of(write); }, [&] { return plan_of(write, plain); });
+    EXPECT_TRUE(std::holds_alternative<Timing>(result))
+        << name << ": " << search::to_string(result);
+  }
+}
+
+}  // namespace
+}  // namespace luminal::compiler

@@ -11,6 +11,7 @@
 #include "luminal/graph/dim_binding.h"
 #include "luminal/search/run_apart.h"
 #include "luminal/support/error.h"
+#include "luminal/symbolic/evaluate.h"
 
 namespace luminal::search {
 namespace {
@@ -102,6 +103,18 @@ std::vector<graph::DimValues> other_dims(const kernel::Arena& arena, const kerne
   return result;
 }
 
+/// What no candidate worth a thought exceeds: a run takes minutes where a kernel is large enough.
+std::chrono::milliseconds time_for(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                                   const graph::DimValues& dims) {
+  constexpr double kRuns = 4;
+  constexpr double kNanoseconds = 2;  // for a value, without vectors
+  constexpr double kMost = 1e7;       // some hours, in milliseconds
+  const symbolic::Values values(dims.begin(), dims.end());
+  const auto work = static_cast<double>(symbolic::evaluate(work_of(arena, kernel), values));
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(std::min(kRuns * kNanoseconds * 1e-6 * work, kMost)));
+}
+
 std::string to_text(const graph::DimValues& dims) {
   std::string text;
   for (const auto& [name, value] : dims) text += fmt::format(" {}={}", name, value);
@@ -140,6 +153,7 @@ KernelCheck::KernelCheck(const kernel::Arena& arena, const kernel::Kernel& kerne
       dims_(std::move(dims)),
       other_dims_(other_dims(arena, kernel, dims_)),
       options_(options) {
+  options_.limit = std::max(options_.limit, time_for(arena, kernel, dims_));
   trial(DataKind::kOrdinary, dims_);
 }
 

@@ -28,7 +28,7 @@ namespace luminal::search {
 struct CheckOptions {
   uint64_t seed = 1;
   PointCounts points = {};
-  /// How much processor time a candidate may use.
+  /// How much processor time a candidate may use; more where a kernel has that much to do.
   std::chrono::milliseconds limit{10'000};
   /// Asked while a candidate takes long: whether to give it up (run_apart.h).
   std::function<bool()> stop = nullptr;
@@ -47,6 +47,8 @@ class KernelCheck {
   /// Why a candidate does not count; nothing if it does. May be called from several threads, whose
   /// candidates run at a time.
   std::optional<Rejected> check(const Candidate& candidate);
+  /// How much processor time candidates may use.
+  std::chrono::milliseconds limit() const { return options_.limit; }
   /// A candidate that passed and is wrong all the same: later ones differed from it, and the oracle
   /// says that they are right.
   struct Revoked {

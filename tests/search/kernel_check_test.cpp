@@ -377,6 +377,16 @@ TEST(KernelCheck, ItMakesNoDifferenceHowItemsAreDealtOut) {
 #endif
 }
 
+TEST(KernelCheck, LargeKernelsMayTakeLonger) {
+  const auto product = [](int64_t size) {
+    return Subject([=](Graph& g) {
+      return matmul(g.input("a", {size, size}), g.input("b", {size, size}));
+    });
+  };
+  EXPECT_EQ(product(100).check(kShort).limit(), kShort);
+  EXPECT_GT(product(1024).check(kShort).limit(), 2 * kShort);
+}
+
 TEST(KernelCheck, ACrashAndAStrayWriteAreToldApart) {
   const Rejected crash = rejection([](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
     *reinterpret_cast<volatile int*>(8) = 1;

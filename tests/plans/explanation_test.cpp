@@ -1,6 +1,7 @@
 // What explanations say of plans whose answer is known. Whole answers are in tests/commands.
 #include <gtest/gtest.h>
 
+#include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/compiler/explanation_ways.h"
 #include "luminal/luminal.h"
 #include "luminal/support/error.h"
@@ -11,8 +12,17 @@ namespace {
 using compiler::ExplainedKernel;
 using compiler::Explanation;
 
-CompileOptions with_reasons() {
+/// What is chosen and told follows from the processor and the number of threads; nothing is run
+/// here.
+CompileOptions fixed() {
   CompileOptions options;
+  options.compiler.target = codegen::cpu_target("znver4");
+  options.compiler.threads = 2;
+  return options;
+}
+
+CompileOptions with_reasons() {
+  CompileOptions options = fixed();
   options.compiler.explain = true;
   return options;
 }
@@ -20,7 +30,7 @@ CompileOptions with_reasons() {
 double estimate_of_scan(int64_t n) {
   Graph g;
   const Tensor y = cumsum(g.input("x", {16, n}), 1);
-  const Explanation all = compile(g, {y}).explanation();
+  const Explanation all = compile(g, {y}, fixed()).explanation();
   EXPECT_EQ(all.kernels.size(), 1U);
   EXPECT_EQ(all.kernels[0].implementation, "scan");
   EXPECT_EQ(all.kernels[0].flops, 16.0 * static_cast<double>(n));
@@ -36,7 +46,7 @@ TEST(Explanation, AttentionIsEstimatedByItsTemplate) {
   Graph g;
   const Tensor q = g.input("q", {4, 256, 64}), k = g.input("k", {4, 256, 64});
   const Tensor v = g.input("v", {4, 256, 64});
-  const Explanation all = compile(g, {attention(q, k, v)}).explanation();
+  const Explanation all = compile(g, {attention(q, k, v)}, fixed()).explanation();
   ASSERT_EQ(all.kernels.size(), 1U);
   EXPECT_EQ(all.kernels[0].implementation, "attention");
   const double products = 2.0 * 4 * 256 * 256 * (64 + 64);
@@ -61,11 +71,11 @@ TEST(Explanation, AValueWithSeveralReadersSaysWhatFusingItWouldCost) {
 TEST(Explanation, ReasonsAreKeptOnlyIfAskedFor) {
   Graph g;
   const Tensor y = softmax(g.input("x", {8, 8}));
-  const Explanation without = compile(g, {y}).explanation();
+  const Explanation without = compile(g, {y}, fixed()).explanation();
   EXPECT_FALSE(without.has_reasons);
   EXPECT_TRUE(without.kernels[0].boundaries.empty());
   EXPECT_FALSE(without.kernels[0].refused.empty());
-  EXPECT_NE(compile(g, {y}).explain().find("Options::explain"), std::string::npos);
+  EXPECT_NE(compile(g, {y}, fixed()).explain().find("Options::explain"), std::string::npos);
   const Explanation with = compile(g, {y}, with_reasons()).explanation();
   EXPECT_EQ(with.kernels[0].boundaries.at(0).why, "it is a result");
 }
@@ -73,7 +83,7 @@ TEST(Explanation, ReasonsAreKeptOnlyIfAskedFor) {
 TEST(Explanation, ARefusedTemplateSaysWhy) {
   Graph g;
   const Tensor x = g.input("x", {2, 8, 16, 16}), w = g.weight("w", {8, 8, 5, 5});
-  const Explanation all = compile(g, {conv2d(x, w)}).explanation();
+  const Explanation all = compile(g, {conv2d(x, w)}, fixed()).explanation();
   const std::vector<plan::RefusedTemplate>& refused = all.kernels[0].refused;
   const auto winograd = std::find_if(refused.begin(), refused.end(),
                                      [](const auto& each) { return each.name == "winograd"; });
@@ -84,7 +94,7 @@ TEST(Explanation, ARefusedTemplateSaysWhy) {
 TEST(Explanation, AConvolutionWithFewerProductsCountsThose) {
   Graph g;
   const Tensor x = g.input("x", {1, 64, 56, 56}), w = g.weight("w", {64, 64, 3, 3});
-  const Executable program = compile(g, {conv2d(x, w)});
+  const Executable program = compile(g, {conv2d(x, w)}, fixed());
   const Explanation all = program.explanation();
   ASSERT_EQ(all.kernels.size(), 1U);
   const ExplainedKernel& kernel = all.kernels[0];
@@ -101,7 +111,7 @@ TEST(Explanation, AConvolutionWithFewerProductsCountsThose) {
 TEST(Explanation, ADirectSumHasNoSecondCount) {
   Graph g;
   const Tensor x = g.input("x", {64, 64}), w = g.weight("w", {64, 64});
-  const Explanation all = compile(g, {matmul(x, w)}).explanation();
+  const Explanation all = compile(g, {matmul(x, w)}, fixed()).explanation();
   EXPECT_EQ(all.kernels[0].flops, 2.0 * 64 * 64 * 64);
   EXPECT_EQ(all.kernels[0].defined_flops, 0.0);
   EXPECT_EQ(to_string(all).find("as it is defined"), std::string::npos);
@@ -110,7 +120,7 @@ TEST(Explanation, ADirectSumHasNoSecondCount) {
 TEST(Explanation, AnInputThatMayBeGivenAwayIsAnAlias) {
   Graph g;
   const Tensor x = g.input("x", {1024});
-  const Explanation all = compile(g, {(x * 2.0 + 1.0).named("y")}).explanation();
+  const Explanation all = compile(g, {(x * 2.0 + 1.0).named("y")}, fixed()).explanation();
   ASSERT_EQ(all.memory.aliases.size(), 1U);
   EXPECT_EQ(all.memory.aliases[0].of, "x");
   EXPECT_EQ(all.memory.aliases[0].why, "if given away");
@@ -161,7 +171,7 @@ TEST(Explanation, DimsThatNoRunCouldHaveAreNotRefused) {
   const Dim n = g.dim("n", 1, 1000), m = g.dim("m", 1, 1000);
   const Tensor x = g.input("x", {n, 4}), y = g.input("y", {m, 4});
   const Tensor rest = slice(x, 0, {m, n});  // there is none where m is larger
-  Executable exe = compile(g, {rest, y + 1.0});
+  Executable exe = compile(g, {rest, y + 1.0}, fixed());
   exe.set_dim("n", 2);
   exe.set_dim("m", 900);
   EXPECT_NE(exe.explain().find("Memory"), std::string::npos);

@@ -28,8 +28,9 @@ struct Net {
   }
 };
 
-/// Rules find more structures, but take most of the time.
-inline const Options kPlain{.rules = false};
+/// Rules find more structures, but take most of the time. What is fused and launched together
+/// depends on the number of threads, so it is the same on every machine.
+inline const Options kPlain{.threads = 2, .rules = false};
 
 /// A time of a kernel or plan that follows from its name.
 inline double made_up(const std::string& name) {

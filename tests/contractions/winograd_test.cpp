@@ -120,10 +120,10 @@ TEST(WinogradKernel, FiltersLieInAnyOrder) {
   }
 }
 
-TEST(WinogradKernel, AFilterThatStaysIsTransformedOnceForAllRuns) {
-  if (!host_target().has_fma()) GTEST_SKIP() << "no fma";
+/// The code of a convolution for two threads.
+CpuKernel code_of(const Sizes& sizes, bool constants, const CpuTarget& target) {
   Graph g;
-  const kernel::test::Sample sample = sample_of({convolution(g, {1, 32, 64, 14, 14, 1, 1, 1, 1})});
+  const kernel::test::Sample sample = sample_of({convolution(g, sizes)});
   const kernel::GraphProgram program(sample.graph);
   const auto order = *kernel::topological_order(program);
   kernel::Arena arena;
@@ -131,13 +131,24 @@ TEST(WinogradKernel, AFilterThatStaysIsTransformedOnceForAllRuns) {
   const auto derived = kernel::derive(arena, program, cut, program.output(0));
   CpuKernelOptions options;
   options.threads = 2;
-  options.constants = {*sample.graph.find_input("w")};
-  const CpuKernel code =
-      cpu_kernel(arena, std::get<kernel::Kernel>(derived), host_target(), options);
+  if (constants) options.constants = {*sample.graph.find_input("w")};
+  return cpu_kernel(arena, std::get<kernel::Kernel>(derived), target, options);
+}
+
+TEST(WinogradKernel, AFilterThatStaysIsTransformedOnceForAllRuns) {
+  if (!host_target().has_fma()) GTEST_SKIP() << "no fma";
+  const CpuKernel code = code_of({1, 32, 64, 14, 14, 1, 1, 1, 1}, true, host_target());
   ASSERT_EQ(code.schedule.family(), kWinogradFamily);
   ASSERT_EQ(code.launches.size(), 2U);
   EXPECT_TRUE(code.launches[0].prepare);
   EXPECT_FALSE(code.launches[1].prepare);
+}
+
+TEST(WinogradKernel, ThreadsDoNotReadAllOfAFilterThatOthersHaveJustWritten) {
+  const Sizes sizes{1, 32, 64, 14, 14, 1, 1, 1, 1};
+  const CpuTarget target = cpu_target("znver4");
+  EXPECT_EQ(code_of(sizes, true, target).schedule.at("parts"), 1);
+  EXPECT_EQ(code_of(sizes, false, target).schedule.at("parts"), 2);
 }
 
 TEST(WinogradKernel, OtherWindowsTypesAndGroupsGoAnotherWay) {

@@ -23,6 +23,8 @@ using symbolic::Expr;
 /// the filter that are read meanwhile.
 constexpr int64_t kTransformCost = 60;
 constexpr int64_t kFilterBytes = 16;
+/// And of one that other threads have just written.
+constexpr double kNewFilterBytes = 4;
 /// What transforming one window of a filter takes that is read as a whole, and step by step.
 constexpr double kWholeFilterCost = 12;
 constexpr double kFilterCost = 40;
@@ -50,7 +52,7 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
     const double cost = choose_blocks();
     if (options_.schedule) read_schedule(*options_.schedule);
     const bool ahead = is_constant(arena_, product().a.value, options_);
-    if (!always && cost + (ahead ? 0 : filter_cost()) > all_products())
+    if (!always && cost + (ahead ? 0 : filter_cost()) > products_one_by_one())
       return Refusal{"transforming would take longer than the products it saves"};
     store_filter(ahead);
     add_launch(schedule(), &emit_winograd);
@@ -164,9 +166,10 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
            static_cast<double>(code_->filter_rows());
   }
 
-  /// Vectors of them, in threads that share evenly.
-  double all_products() const {
-    return defined_products() / (code_->lanes * std::max(1, options_.threads));
+  /// Vectors of them, in threads that share evenly, each with all of the filter.
+  double products_one_by_one() const {
+    return defined_products() / (code_->lanes * std::max(1, options_.threads)) +
+           first_reading(kWindowSide * kWindowSide * code_->channel_count() * code_->filter_rows());
   }
 
   /// What the algorithm computes: squares that reach beyond the image count, but nothing that a
@@ -180,6 +183,12 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
     kernel.own_flops = squares * (2 * kSquarePlaces * channels * filters + kWindowFlops * channels +
                                   kSquareFlops * filters);
     if (!ahead) kernel.own_flops += kFilterFlops * channels * filters;
+  }
+
+  /// What reading so many elements takes for the first time after other threads have written them.
+  double first_reading(int64_t elements) const {
+    const bool is_new = options_.threads > 1 && !is_constant(arena_, product().a.value, options_);
+    return is_new ? static_cast<double>(elements * 4) / kNewFilterBytes : 0;
   }
 
   /// What a filter takes that is transformed in every run.
@@ -200,8 +209,10 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
     const int64_t squares = code_->rows * ceil_ratio(code_->across(), at_once) * at_once;
     const int64_t transforms = squares * (channels + filters) * kTransformCost / code_->lanes;
     const int64_t filter = kSquarePlaces * channels * filters * 4 / kFilterBytes;
-    return static_cast<double>(ceil_ratio(items, std::max(1, options_.threads))) *
-           static_cast<double>(products + transforms + filter);
+    const int64_t turns = ceil_ratio(items, std::max(1, options_.threads));
+    // In one turn a thread needs one part of the filter.
+    return static_cast<double>(turns * (products + transforms + filter)) +
+           first_reading(std::min(turns, code_->parts) * kSquarePlaces * channels * filters);
   }
 
   /// Tries all numbers of rows that stay near, and parts of the filter.

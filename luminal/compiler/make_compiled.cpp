@@ -6,6 +6,7 @@
 #include "luminal/compiler/search_plan.h"
 #include "luminal/graph/query.h"
 #include "luminal/plan/step_check.h"
+#include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/support/env.h"
 #include "luminal/support/trace.h"
 
@@ -42,11 +43,17 @@ void check_sizes(const graph::Graph& graph) {
 
 /// Who searches must run what is found.
 void check_searchable(const Options& options) {
-  if (!options.target || codegen::runs_here(*options.target)) return;
-  throw UserError("compile",
-                  "a search runs what it compares, and this processor cannot run code for {}; "
-                  "compile in fast mode, or search there",
-                  options.target->name);
+  if (options.target && !codegen::runs_here(*options.target))
+    throw UserError("compile",
+                    "a search runs what it compares, and this processor cannot run code for {}; "
+                    "compile in fast mode, or search there",
+                    options.target->name);
+  const int threads = runtime::default_thread_team().size();
+  if (options.threads > threads)
+    throw UserError("compile",
+                    "a search runs what it compares, and this process computes on {} threads, not "
+                    "{}; ask for fewer, set LUMINAL_THREADS={}, or compile in fast mode",
+                    threads, options.threads, options.threads);
 }
 
 void add(SearchReport& all, SearchReport&& one) {

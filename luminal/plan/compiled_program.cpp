@@ -26,9 +26,6 @@ using graph::Array;
 using graph::Node;
 using graph::RunRequest;
 
-/// Launches that compute fewer values are over before another thread has begun.
-constexpr int64_t kSmallWork = 16384;
-
 const graph::Extents kNoElements{0};
 
 class Compiled : public CompiledProgram, private RunMemory {
@@ -239,7 +236,7 @@ class Compiled : public CompiledProgram, private RunMemory {
 
   /// How many threads a launch is for.
   int threads_of(const LaunchStep& launch, const LaunchValues& values) const {
-    if (values.work < kSmallWork) return 1;
+    if (values.work < runtime::kSmallWork) return 1;
     int most = 0;
     for_each_launch(launch, [&](const LaunchStep& each) {
       most = std::max(most, each.threads > 0 ? std::min(each.threads, threads_) : threads_);

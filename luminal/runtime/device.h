@@ -30,6 +30,10 @@ class Kernel {
   virtual const EntryInfo& info() const = 0;  ///< name and arguments
 };
 
+/// Launches that compute fewer values are over before another thread has begun: programs run them
+/// on one, and so does who times kernels for programs.
+inline constexpr int64_t kSmallWork = 16384;
+
 /// How work items are dealt to threads.
 struct LaunchSize {
   int64_t items = 1;  ///< the kernel is asked for [0, items)

@@ -50,8 +50,8 @@ Candidate Candidate::with_dims(const graph::DimValues& dims) const {
 }
 
 CandidateRunner::CandidateRunner(const Candidate& candidate, const TensorPlaces& tensors,
-                                 runtime::ThreadTeam& team)
-    : candidate_(candidate), team_(team) {
+                                 runtime::ThreadTeam& team, int threads)
+    : candidate_(candidate), team_(team), threads_(threads > 0 ? threads : team.size()) {
   for (const int64_t bytes : candidate.temporaries) temporaries_.emplace_back(bytes);
   int64_t scratch = 0;
   for (const CandidateLaunch& launch : candidate.launches) {
@@ -74,6 +74,7 @@ void CandidateRunner::run(bool prepare) {
     launch.buffers = buffers_[k];
     launch.scalars = each.scalars;
     launch.size = each.size;
+    launch.size.threads = each.size.threads > 0 ? std::min(each.size.threads, threads_) : threads_;
     launch.scratch = scratch_.data();
     runtime::launch_on_team(team_, each.entry, launch, each.scratch_bytes);
   }

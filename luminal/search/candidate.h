@@ -63,8 +63,9 @@ std::variant<Candidate, Rejected> load_candidate(const codegen::CpuKernel& code,
 /// Runs candidates in this process, on a team. Keeps memory for what lies between the launches.
 class CandidateRunner {
  public:
+  /// At most `threads` threads of the team run it; 0: all.
   CandidateRunner(const Candidate& candidate, const TensorPlaces& tensors,
-                  runtime::ThreadTeam& team);
+                  runtime::ThreadTeam& team, int threads = 0);
 
   /// Launches that are made ahead.
   void prepare() { run(true); }
@@ -76,6 +77,7 @@ class CandidateRunner {
 
   const Candidate& candidate_;
   runtime::ThreadTeam& team_;
+  int threads_;
   std::vector<runtime::HostMemory> temporaries_;
   runtime::HostMemory scratch_;
   std::vector<std::vector<void*>> buffers_;  // by launch

@@ -11,6 +11,7 @@
 #include "luminal/support/error.h"
 #include "luminal/support/thread_pool.h"
 #include "luminal/support/trace.h"
+#include "luminal/symbolic/evaluate.h"
 
 namespace luminal::search {
 namespace {
@@ -29,6 +30,13 @@ std::variant<Candidate, Rejected> built(const KernelTask& task,
   return load_candidate(code, codegen::KernelCompiler(task.target, cache), task.options.dims);
 } catch (const Error& error) {
   return Rejected{Rejected::Why::kCompile, error.what()};
+}
+
+/// How many threads a program would run a kernel on (plan/compiled_program.cpp).
+int threads_of(const KernelTask& task) {
+  const symbolic::Values dims(task.options.dims.begin(), task.options.dims.end());
+  const int64_t work = symbolic::evaluate(kernel::work_of(*task.arena, task.kernel), dims);
+  return work < runtime::kSmallWork ? 1 : task.options.threads;
 }
 
 void note_rejection(support::TraceSpan& span, const std::variant<Candidate, Rejected>& outcome) {
@@ -50,7 +58,11 @@ std::string device_text(const codegen::CpuTarget& target, int threads) {
 }
 
 std::string compiler_text() {
-  return fmt::format("{} {}", codegen::code_version(), codegen::compiler_version());
+  // Of how kernels are checked and timed. What was found in another way is not compared with what
+  // is found now. 2: on the threads that programs run them on.
+  constexpr int kMeasuring = 2;
+  return fmt::format("{} {}, measuring {}", codegen::code_version(), codegen::compiler_version(),
+                     kMeasuring);
 }
 
 KernelBench::KernelBench(const KernelTask& task, runtime::ThreadTeam& team,
@@ -170,7 +182,9 @@ Tried KernelBench::try_out(const std::vector<std::string>& schedules) {
     }
   }
   if (candidates.empty()) return tried;
-  const Measured measured = measure(candidates, places(), team_, options_.measure);
+  MeasureOptions how = options_.measure;
+  how.threads = threads_of(task_);
+  const Measured measured = measure(candidates, places(), team_, how);
   for (size_t k = 0; k < numbers.size(); ++k) tried.results[numbers[k]] = measured.timings[k];
   tried.unreliable = measured.unreliable;
   return tried;

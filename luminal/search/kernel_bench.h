@@ -32,7 +32,8 @@ struct KernelTask {
 
 /// What runs kernels here: the processor and how many threads there are.
 std::string device_text(const codegen::CpuTarget& target, int threads);
-/// What made the code: versions of our emitters and of the compiler below them.
+/// What made, checked and timed the code: versions of our emitters, of the compiler below them and
+/// of measuring.
 std::string compiler_text();
 
 /// Memory that workbenches use by turns for the tensors they time kernels on: taking it from the

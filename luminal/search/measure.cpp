@@ -162,7 +162,8 @@ Measured measure(const std::vector<const Candidate*>& candidates, const TensorPl
   std::vector<std::unique_ptr<CandidateRunner>> runners;
   std::vector<std::function<void()>> runs;
   for (const Candidate* candidate : candidates) {
-    runners.push_back(std::make_unique<CandidateRunner>(*candidate, tensors, team));
+    runners.push_back(
+        std::make_unique<CandidateRunner>(*candidate, tensors, team, options.threads));
     runners.back()->prepare();
     runs.emplace_back([runner = runners.back().get()] { runner->run(); });
   }

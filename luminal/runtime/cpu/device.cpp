@@ -58,7 +58,7 @@ void launch_on_team(ThreadTeam& team, CpuEntry entry, const Launch& launch, int6
   if (threads == 1 || size.items == 1) {
     if (size.items > 0) run_range(0, size.items, 0);
   } else if (size.chunk > 0) {
-    team.chunk_loop(size.items, size.chunk, run_range);
+    team.chunk_loop(size.items, size.chunk, threads, run_range);
   } else {
     team.run([&](int thread) {
       if (thread >= threads) return;

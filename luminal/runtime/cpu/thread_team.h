@@ -74,11 +74,13 @@ class ThreadTeam {
   }
 
   /// Calls function(begin, end, thread) for chunks of [0, count) that threads take as they get
-  /// free: for long loops, where a disturbed thread would make the others wait.
+  /// free: for long loops, where a disturbed thread would make the others wait. Threads from number
+  /// `threads` on get none.
   template <typename Function>
-  void chunk_loop(int64_t count, int64_t chunk, Function&& function) {
+  void chunk_loop(int64_t count, int64_t chunk, int threads, Function&& function) {
     std::atomic<int64_t> next{0};
     run([&](int thread) {
+      if (thread >= threads) return;
       for (int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed); begin < count;
            begin = next.fetch_add(chunk, std::memory_order_relaxed))
         function(begin, std::min(count, begin + chunk), thread);

@@ -51,7 +51,7 @@ TEST(ThreadTeam, LoopsVisitEveryIndexOnce) {
       for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
     };
     team.static_loop(count, visit);
-    team.chunk_loop(count, 7, visit);
+    team.chunk_loop(count, 7, team.size(), visit);
     for (const auto& visited : visits) EXPECT_EQ(visited, 2);
   }
 }

@@ -47,7 +47,8 @@ compiler::Options options_of(const CompileArguments& arguments) {
 void compile_to(const CompileArguments& arguments, const compiler::Options& options,
                 const graph::Graph& graph, std::ostream& out) {
   if (!arguments.search) return plan::save_plan(build_buckets(graph, options), arguments.output);
-  search::TuningDatabase database(search_database("compile", arguments.database));
+  search::TuningDatabase database =
+      search::TuningDatabase::open_to_search(search_database("compile", arguments.database));
   compiler::SearchReport report;
   const auto program = compiler::make_searched(
       graph, options, {.seconds = *arguments.search, .database = &database}, &report);

@@ -49,7 +49,8 @@ class TrialList {
 
 void search_and_compile(const compiler::Options& options, const RecordOptions& wanted,
                         CompileRecord& record) {
-  search::TuningDatabase database(search_database("viz", wanted.database));
+  search::TuningDatabase database =
+      search::TuningDatabase::open_to_search(search_database("viz", wanted.database));
   TrialList tried;
   record.program = compiler::make_searched(
       record.graph->simplified(), options,

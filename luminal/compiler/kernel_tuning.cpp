@@ -116,8 +116,10 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   Entry& entry = *entries_[kernel];
   if (entry.finished_trials >= trials) return;
   const support::TraceSpan span("tune", entry.task.label);
-  database_.add_kernel(entry.key.kernel, entry.task.text, entry.task.label);
-  LazyBench bench([&]() -> search::Workbench& { return bench_of(kernel); });
+  LazyBench bench([&]() -> search::Workbench& {
+    database_.add_kernel(entry.key.kernel, entry.task.text, entry.task.label);
+    return bench_of(kernel);
+  });
   search::TuneOptions how;
   how.strategy = options_.strategy;
   how.seed = options_.seed;

@@ -67,6 +67,7 @@ class PlanSearch {
         found_(found != nullptr ? found : &own_found_),
         database_(search.database != nullptr ? *search.database
                                              : search::default_tuning_database()),
+        session_(database_),
         machine_(options.machine.value_or(kernel::Machine::cpu(threads_of(options)))),
         device_(search::device_text(options.target.value_or(codegen::host_target()),
                                     threads_of(options))),
@@ -343,8 +344,9 @@ class PlanSearch {
     std::string winner = names.front();
     if (!has_side_effects()) {
       const search::TuningKey key = plan_key();
-      database_.add_kernel(key.kernel, fmt::format("plan {}", all[0].structure_text),
-                           "a whole plan");
+      if (search_.seconds > 0)
+        database_.add_kernel(key.kernel, fmt::format("plan {}", all[0].structure_text),
+                             "a whole plan");
       const auto bench = search_.tools.plans ? search_.tools.plans(plan_of)
                                              : std::make_unique<PlanBench>(plan_of, options_);
       const search::ListedSpace space(names);
@@ -480,6 +482,7 @@ class PlanSearch {
   FoundDefinitions own_found_;
   FoundDefinitions* found_;
   search::TuningDatabase& database_;
+  search::TuningSession session_;  // all that was found must not be lost to a full disk
   kernel::Machine machine_;
   kernel::Machine fitted_;
   std::string device_;

@@ -36,8 +36,8 @@ std::string to_string(const Measurement& measurement) {
   if (const auto* rejected = std::get_if<Rejected>(&measurement))
     return fmt::format("rejected ({}): {}", to_string(rejected->why), rejected->detail);
   const auto& timing = std::get<Timing>(measurement);
-  return fmt::format("{:.2f} us +- {:.2f} ({} samples)", timing.median_us, timing.spread_us,
-                     timing.samples);
+  return fmt::format("{:.2f} us +- {:.2f} ({} samples{})", timing.median_us, timing.spread_us,
+                     timing.samples, timing.disturbed ? ", disturbed" : "");
 }
 
 }  // namespace luminal::search

@@ -14,6 +14,8 @@ struct Timing {
   double median_us = 0.0;  ///< of one run
   double spread_us = 0.0;  ///< half of the samples lie within so much of the median
   int samples = 0;         ///< runs that were timed
+  /// Other work on the machine disturbed them: to be measured again when it is quiet.
+  bool disturbed = false;
   bool operator==(const Timing&) const = default;
 };
 

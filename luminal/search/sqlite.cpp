@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "luminal/support/log.h"
 
@@ -37,6 +39,11 @@ SqliteError::SqliteError(const std::string& path, int code, const std::string& m
 bool SqliteError::damaged() const {
   const long primary = code() & 0xff;
   return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
+}
+
+bool SqliteError::busy() const {
+  const long primary = code() & 0xff;
+  return primary == SQLITE_BUSY || primary == SQLITE_LOCKED;
 }
 
 bool SqliteError::folder_refuses() const {
@@ -124,7 +131,6 @@ SqliteConnection::SqliteConnection(const std::string& path, bool read_only) : pa
 }
 
 void SqliteConnection::open(const std::string& name, int flags) {
-  constexpr int kPatienceMs = 10'000;
   sqlite3* connection = nullptr;
   const int code =
       sqlite3_open_v2(name.c_str(), &connection, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
@@ -133,12 +139,36 @@ void SqliteConnection::open(const std::string& name, int flags) {
     throw SqliteError(path_, code,
                       connection == nullptr ? "out of memory" : sqlite3_errmsg(connection));
   sqlite3_extended_result_codes(connection, 1);
-  sqlite3_busy_timeout(connection, kPatienceMs);
+  set_patience(kPatienceMs);
+}
+
+void SqliteConnection::set_patience(int milliseconds) const {
+  sqlite3_busy_timeout(connection_.get(), milliseconds);
 }
 
 void SqliteConnection::execute(const std::string& sql) const {
   const int code = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) throw SqliteError(path_, code, sqlite3_errmsg(connection_.get()));
+}
+
+void SqliteConnection::use_journal() const {
+  const auto set = [&] {
+    Statement ask = prepare("PRAGMA journal_mode");
+    if (ask.step() && ask.text(0) == "wal") return;
+    ask.reset();
+    prepare("PRAGMA journal_mode = WAL").run();
+  };
+  // Whoever changes this must be alone, and SQLite does not wait for it.
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(kPatienceMs);
+  for (;;) {
+    try {
+      return set();
+    } catch (const SqliteError& error) {
+      if (!error.busy() || Clock::now() > end) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
 }
 
 int64_t SqliteConnection::number(std::string_view sql) const {

@@ -21,6 +21,8 @@ class SqliteError : public DeviceError {
   SqliteError(const std::string& path, int code, const std::string& message);
   /// The file is not a database, or a broken one.
   bool damaged() const;
+  /// Others had the file for so long that nobody waits for them any more.
+  bool busy() const;
   /// What reading needs beside the file (a journal, shared memory) may not be written there.
   bool folder_refuses() const;
   /// The database, and what SQLite says of it.
@@ -72,8 +74,13 @@ class SqliteConnection {
   Statement prepare(std::string_view sql) const { return {connection_.get(), path_, sql}; }
   /// Runs statements that give nothing.
   void execute(const std::string& sql) const;
+  /// Has the file written by journal, which lets others read meanwhile, if it is not so already.
+  void use_journal() const;
   /// The single number that a query gives.
   int64_t number(std::string_view sql) const;
+  /// How long to wait for others that write.
+  void set_patience(int milliseconds) const;
+  static constexpr int kPatienceMs = 10'000;
   /// Rows that the last statement changed.
   int64_t changes() const;
 

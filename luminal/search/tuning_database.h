@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -96,6 +97,10 @@ class TuningDatabase {
   /// Opens a file, whatever it takes: a damaged one is moved to `path + ".damaged"`; if the file
   /// cannot be used at all the database is in memory. Says so in a warning.
   static TuningDatabase open_or_replace(const std::string& path);
+  /// Opens a file for a search: one that may only be read is read, and a warning says that what is
+  /// measured will be gone with the object.
+  static TuningDatabase open_to_search(const std::string& path);
+  ~TuningDatabase();
 
   const std::string& path() const { return connection_.path(); }
 
@@ -112,6 +117,8 @@ class TuningDatabase {
   std::optional<TuningRecord> best(const TuningKey& key) const;
   /// All of one key, by schedule.
   std::vector<TuningRecord> records(const TuningKey& key) const;
+  /// The quickest that counts for each of the other values that its dims had, by these.
+  std::vector<TuningRecord> best_elsewhere(const TuningKey& key) const;
   /// All of one kernel, by device, compiler, shapes and schedule.
   std::vector<TuningRecord> records(support::Hash128 kernel) const;
   /// Kernels that something was tried of, on a device and by a version of the code generator.
@@ -134,16 +141,45 @@ class TuningDatabase {
 
   /// Writes everything to another file, which must not be there yet.
   void export_to(const std::string& path) const;
-  /// Takes over what another database has. Of two measurements of one schedule the one of more
-  /// samples stays, then the newer.
+  /// Takes over what another database has. Of two measurements of one schedule the one that was not
+  /// disturbed stays, then that of more samples, then the newer.
   MergeCounts merge_from(const TuningDatabase& other);
   /// Removes records, kernels that have none left, and results of searches that fit the filter or,
   /// where it names a kernel, all of them. Gives the number of records.
   int64_t prune(const PruneFilter& filter);
 
  private:
+  friend class TuningSession;
+
+  /// Does something with what is there: the file or what stands in for it.
+  template <typename Operation>
+  auto use(const Operation& operation) const;
+  /// Puts a database in memory in the place of the file, with all that can be read of it.
+  void go_on_in_memory(const SqliteError& error) const;
+  /// Writes what was kept in memory to the file, if it works again.
+  void return_to_file();
+
   mutable std::mutex mutex_;
+  Access access_;
   SqliteConnection connection_;
+  mutable std::unique_ptr<SqliteConnection> instead_;  // since the file failed
+  int sessions_ = 0;
+};
+
+/// Who cannot start again opens one: as long as it lives, a file that fails (a full disk, a lock
+/// that stays, damage) is no error. A warning says so, and memory takes its place, with what can be
+/// read of it. When the session ends it is all written to the file, if that works again; else it is
+/// kept for later sessions of this process.
+class TuningSession {
+ public:
+  /// The database must outlive it.
+  explicit TuningSession(TuningDatabase& database);
+  ~TuningSession();
+  TuningSession(const TuningSession&) = delete;
+  TuningSession& operator=(const TuningSession&) = delete;
+
+ private:
+  TuningDatabase& database_;
 };
 
 /// The database of the process, where the environment says (docs/environment.md); in memory if

@@ -1,9 +1,11 @@
 #include "luminal/search/tuning_database.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -202,7 +204,9 @@ TEST_F(TuningDatabaseTest, AFileOfTheFirstVersionGetsWhatItLacks) {
     TuningDatabase database(path());
     database.record(good);
   }
-  SqliteConnection(path()).execute("DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
+  SqliteConnection(path()).execute(
+      "ALTER TABLE records DROP COLUMN disturbed; "
+      "DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
   for (int run = 0; run < 2; ++run) {
     TuningDatabase database(path());
     EXPECT_EQ(database.find(key(), "tile 8x32"), good.result);
@@ -216,7 +220,9 @@ TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
     TuningDatabase database(path());
     database.remember(key(), "result");
   }
-  SqliteConnection(path()).execute("DROP TABLE works; PRAGMA user_version = 2");
+  SqliteConnection(path()).execute(
+      "ALTER TABLE records DROP COLUMN disturbed; "
+      "DROP TABLE works; PRAGMA user_version = 2");
   TuningDatabase database(path());
   EXPECT_EQ(database.recall(key()), "result");
   database.note_work(key(), "tile", "work");
@@ -266,7 +272,10 @@ TEST_F(TuningDatabaseTest, AFileAndAFolderThatMayNotBeWrittenAreRead) {
   // Of an older version, and with a name that is no part of an address.
   fs::permissions(directory_, fs::perms(0777));
   fs::copy_file(path(), path("50%?#.db"));
-  SqliteConnection(path("50%?#.db")).execute("DROP TABLE works; PRAGMA user_version = 2");
+  SqliteConnection(path("50%?#.db"))
+      .execute(
+          "ALTER TABLE records DROP COLUMN disturbed; "
+          "DROP TABLE works; PRAGMA user_version = 2");
   fs::permissions(path("50%?#.db"), fs::perms(0444));
   fs::permissions(directory_, fs::perms(0555));
   EXPECT_TRUE(holds_for_nobody([&] {
@@ -276,9 +285,32 @@ TEST_F(TuningDatabaseTest, AFileAndAFolderThatMayNotBeWrittenAreRead) {
   fs::permissions(directory_, fs::perms(0777));
 }
 
+TEST_F(TuningDatabaseTest, ASearchReadsAFileThatMayNotBeWrittenAndGoesOnInMemory) {
+  TuningDatabase(path()).record(timed(key(), "a", 5));
+  fs::permissions(path(), fs::perms(0444));
+  const auto searches = [&](TuningDatabase database) {
+    const TuningSession session(database);
+    database.record(timed(key(), "b", 1));
+    return database.records(key()).size() == 2 && database.path() == path();
+  };
+  for (const fs::perms folder : {fs::perms(0777), fs::perms(0555)}) {
+    fs::permissions(directory_, folder);
+    EXPECT_TRUE(holds_for_nobody(
+        [&] { return searches(TuningDatabase::open_to_search(path())) && log_.size() == 1; }));
+    EXPECT_TRUE(holds_for_nobody(
+        [&] { return searches(TuningDatabase::open_or_replace(path())) && log_.size() == 1; }));
+    EXPECT_NE(message_of([&] { TuningDatabase::open_to_search(directory_ + "/none/x.db"); }),
+              "nothing was thrown");
+  }
+  fs::permissions(directory_, fs::perms(0777));
+  EXPECT_EQ(TuningDatabase(path()).records(key()).size(), 1U);
+}
+
 TEST_F(TuningDatabaseTest, ReadingLeavesTheFileAsItIs) {
   TuningDatabase(path()).record(timed(key(), "a", 5));
-  SqliteConnection(path()).execute("DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
+  SqliteConnection(path()).execute(
+      "ALTER TABLE records DROP COLUMN disturbed; "
+      "DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
   std::ofstream(path("empty.db")).flush();
   const TuningDatabase database(path(), Access::kRead), empty(path("empty.db"), Access::kRead);
   EXPECT_EQ(database.kernels().size(), 1U);
@@ -428,6 +460,59 @@ TEST_F(TuningDatabaseTest, AKilledWriterLosesAtMostTheMeasurementInFlight) {
     const auto kept = static_cast<int>(TuningDatabase(path()).records(key(round)).size());
     EXPECT_GE(kept, reported);
     EXPECT_LE(kept, reported + 1);
+  }
+}
+
+/// Some processes that open a file at the same time and keep three measurements each.
+void open_at_once(const std::string& path, int processes, const std::vector<std::string>& log) {
+  std::array<int, 2> gate{};
+  ASSERT_EQ(::pipe(gate.data()), 0);
+  std::vector<pid_t> children;
+  for (int number = 0; number < processes; ++number) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(gate[1]);
+      char none = 0;
+      [[maybe_unused]] const auto opened = ::read(gate[0], &none, 1);  // until all are there
+      try {
+        TuningDatabase database = TuningDatabase::open_or_replace(path);
+        for (int k = 0; k < 3; ++k)
+          database.record(timed(key(), fmt::format("{} {}", number, k), 1));
+        if (database.path() == path) ::_exit(0);
+        for (const std::string& line : log) std::fputs((line + "\n").c_str(), stderr);
+        ::_exit(1);
+      } catch (const std::exception& error) {
+        std::fputs(error.what(), stderr);
+        ::_exit(1);
+      }
+    }
+    children.push_back(child);
+  }
+  ::close(gate[0]);
+  ::close(gate[1]);
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST_F(TuningDatabaseTest, ProcessesThatMakeAFileAtTheSameTimeLoseNothing) {
+  for (int round = 0; round < 30; ++round) {
+    const std::string file = path(fmt::format("new{}.db", round));
+    open_at_once(file, 6, log_);
+    ASSERT_EQ(TuningDatabase(file).records(key()).size(), 18U) << "round " << round;
+  }
+}
+
+TEST_F(TuningDatabaseTest, ProcessesThatMeetADamagedFileReplaceItOnce) {
+  for (int round = 0; round < 30; ++round) {
+    const std::string file = path(fmt::format("bad{}.db", round));
+    std::ofstream(file) << std::string(8192, 'x');
+    open_at_once(file, 6, log_);
+    ASSERT_EQ(TuningDatabase(file).records(key()).size(), 18U) << "round " << round;
+    EXPECT_TRUE(fs::exists(file + ".damaged"));
+    EXPECT_FALSE(fs::exists(file + ".damaged2"));
   }
 }
 

@@ -124,6 +124,7 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   how.strategy = options_.strategy;
   how.seed = options_.seed;
   how.most_trials = trials;
+  how.tried_now = &entry.tried;
   how.stop = stop_;
   how.on_progress = [&](const search::TuneProgress& progress) {
     progress_(entry.task.label, progress);

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,7 @@ class KernelTuning {
     search::TuningKey key;
     std::unique_ptr<search::Space> space;
     search::TunedChoice choice;
+    std::set<std::string> tried;  // in this search
     size_t finished_trials = 0;
     size_t batches = 0;    // that were tried
     size_t disturbed = 0;  // of these

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <tuple>
 
 #include "luminal/support/check.h"
 #include "luminal/support/trace.h"
@@ -16,6 +17,21 @@ const Timing* timing_in(const std::vector<TuningRecord>& records, const std::str
   for (const TuningRecord& record : records)
     if (record.schedule == schedule) return std::get_if<Timing>(&record.result);
   return nullptr;
+}
+
+bool is_clearly_quicker(const Timing& timing, const Timing& standard) {
+  return standard.median_us - timing.median_us >= noise_us(standard, timing);
+}
+
+bool was_disturbed(const TuningRecord& record) {
+  const auto* timing = std::get_if<Timing>(&record.result);
+  return timing != nullptr && timing->disturbed;
+}
+
+Timing scaled(Timing timing, double scale) {
+  timing.median_us *= scale;
+  timing.spread_us *= scale;
+  return timing;
 }
 
 int64_t now_seconds() {
@@ -38,17 +54,20 @@ class Tuning {
         space_(space),
         workbench_(workbench),
         options_(options),
-        default_(space.starts().front()) {}
+        default_(space.starts().front()),
+        tried_(options.tried_now != nullptr ? *options.tried_now : own_tried_) {}
 
   TuneResult run() {
     const std::unique_ptr<Strategy> strategy = make_strategy(options_.strategy);
     read();
     while (!is_stopped()) {
       const size_t room = options_.most_trials - std::min(trials_.size(), options_.most_trials);
-      std::vector<std::string> next =
-          strategy->propose(space_, trials_, std::min(options_.batch, room), options_.seed);
+      std::vector<std::string> next = left_disturbed();
+      if (next.empty())
+        next = strategy->propose(space_, trials_, std::min(options_.batch, room), options_.seed);
       if (next.empty()) {
-        result_.finished = given_up_.empty();
+        result_.finished =
+            given_up_.empty() && std::none_of(records_.begin(), records_.end(), was_disturbed);
         break;
       }
       try_out(std::move(next));
@@ -70,6 +89,22 @@ class Tuning {
     trials_.insert(trials_.end(), given_up_.begin(), given_up_.end());
   }
 
+  /// Some of what earlier searches left disturbed, the default first and then the quickest.
+  std::vector<std::string> left_disturbed() const {
+    std::vector<std::tuple<bool, double, std::string>> left;
+    for (const TuningRecord& record : records_)
+      if (was_disturbed(record) && !tried_.contains(record.schedule))
+        left.emplace_back(record.schedule != default_, std::get<Timing>(record.result).median_us,
+                          record.schedule);
+    std::sort(left.begin(), left.end());
+    // As many as would be tried if nothing were known.
+    const size_t room = options_.most_trials - std::min(tried_.size(), options_.most_trials);
+    left.resize(std::min({left.size(), options_.batch, room}));
+    std::vector<std::string> again;
+    for (auto& [is_other, time, schedule] : left) again.push_back(std::move(schedule));
+    return again;
+  }
+
   void try_out(std::vector<std::string> next) {
     // The default runs along: it says how fast the machine is just now.
     const bool default_failed = timing_in(records_, default_) == nullptr && knows_default();
@@ -89,10 +124,29 @@ class Tuning {
       span.note(next[k], to_string(tried.results[k]));
     is_disturbed_ = tried.unreliable && !options_.keep_disturbed;
     if (is_disturbed_) return show_only(next, tried.results);
+    for (Measurement& result : tried.results)
+      if (auto* timing = std::get_if<Timing>(&result)) timing->disturbed = tried.unreliable;
+    if (!default_failed) settle_default(tried.results.front());
     const double scale = default_failed ? 1.0 : scale_of(tried.results.front());
     for (size_t k = 0; k < next.size(); ++k) {
+      tried_.insert(next[k]);
       if (next[k] == default_ && knows_default()) continue;
       keep(next[k], tried.results[k], scale);
+    }
+  }
+
+  /// A quiet time of the default takes the place of a disturbed one. All others were kept as parts
+  /// of that one.
+  void settle_default(const Measurement& now) {
+    const Timing* before = timing_in(records_, default_);
+    const auto* timing = std::get_if<Timing>(&now);
+    if (before == nullptr || timing == nullptr || !before->disturbed || timing->disturbed) return;
+    const double scale = timing->median_us / before->median_us;
+    for (TuningRecord& record : records_) {
+      auto* each = std::get_if<Timing>(&record.result);
+      if (each == nullptr) continue;
+      *each = record.schedule == default_ ? *timing : scaled(*each, scale);
+      database_.record(record);
     }
   }
 
@@ -119,10 +173,7 @@ class Tuning {
   }
 
   void keep(const std::string& schedule, Measurement result, double scale) {
-    if (auto* timing = std::get_if<Timing>(&result)) {
-      timing->median_us *= scale;
-      timing->spread_us *= scale;
-    }
+    if (auto* timing = std::get_if<Timing>(&result)) *timing = scaled(*timing, scale);
     const TuningRecord record{key_, schedule, std::move(result), now_seconds()};
     const auto* rejected = std::get_if<Rejected>(&record.result);
     // What was interrupted is for the next search to try again, and not for this one.
@@ -156,6 +207,8 @@ class Tuning {
   std::vector<TuningRecord> records_;
   std::vector<Trial> trials_;    // that the database has, and those below
   std::vector<Trial> given_up_;  // interrupted in this search
+  std::set<std::string> own_tried_;
+  std::set<std::string>& tried_;
   bool is_disturbed_ = false;
   TuneResult result_;
 };
@@ -165,27 +218,27 @@ class Tuning {
 TunedChoice choose(const std::vector<TuningRecord>& records, const std::string& default_schedule) {
   TunedChoice choice;
   choice.tried = records.size();
-  const Timing* best = nullptr;
+  const Timing* standard = timing_in(records, default_schedule);
+  if (standard != nullptr) {
+    choice.schedule = default_schedule;
+    choice.default_us = choice.best_us = standard->median_us;
+  }
+  const auto rank = [](const TuningRecord& record, const Timing& timing) {
+    return std::tie(timing.disturbed, timing.median_us, record.schedule);
+  };
+  const TuningRecord* best = nullptr;
   for (const TuningRecord& record : records) {
     const auto* timing = std::get_if<Timing>(&record.result);
-    if (timing == nullptr) {
-      ++choice.rejected;
-    } else if (best == nullptr || timing->median_us < best->median_us ||
-               (timing->median_us == best->median_us && record.schedule < choice.schedule)) {
-      best = timing;
-      choice.schedule = record.schedule;
-    }
+    choice.rejected += timing == nullptr ? 1 : 0;
+    // One whose time is known badly must not hide another that is clearly quicker.
+    if (timing == nullptr || (standard != nullptr && !is_clearly_quicker(*timing, *standard)))
+      continue;
+    if (best == nullptr || rank(record, *timing) < rank(*best, std::get<Timing>(best->result)))
+      best = &record;
   }
   if (best == nullptr) return choice;
-  choice.best_us = best->median_us;
-  const Timing* standard = timing_in(records, default_schedule);
-  if (standard == nullptr) return choice;
-  choice.default_us = standard->median_us;
-  const double gain = standard->median_us - best->median_us;
-  if (gain < noise_us(*standard, *best)) {
-    choice.schedule = default_schedule;
-    choice.best_us = standard->median_us;
-  }
+  choice.schedule = best->schedule;
+  choice.best_us = std::get<Timing>(best->result).median_us;
   return choice;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,12 @@ struct TuneOptions {
   uint64_t seed = 1;
   size_t most_trials = 48;  ///< those that the database has count too
   size_t batch = 6;         ///< ways measured side by side
-  /// Keep times that were disturbed, with their spread, and go on. Else they are the result, the
+  /// Keep times that were disturbed, marked as such, and go on. Else they are the result, the
   /// search ends with them, and the next one measures again.
   bool keep_disturbed = true;
+  /// What this search has tried, also by earlier calls: what was disturbed then is not measured
+  /// again, while what an earlier search left is. Null: nothing before this call.
+  std::set<std::string>* tried_now = nullptr;
   /// Asked before every batch and before one is repeated: whether to end with what there is.
   std::function<bool()> stop = nullptr;
   std::function<void(const TuneProgress&)> on_progress = nullptr;
@@ -67,15 +71,16 @@ struct TunedChoice {
 /// What a search did.
 struct TuneResult {
   TunedChoice choice;
-  size_t measured = 0;      ///< ways that were tried now
-  bool finished = false;    ///< the strategy has nothing left to try, or all trials are used
+  size_t measured = 0;  ///< ways that were tried now
+  /// The strategy has nothing left to try, or all trials are used, and no time was disturbed.
+  bool finished = false;
   size_t batches = 0;       ///< that were tried now
   size_t disturbed = 0;     ///< of these, also when they were repeated
   bool unreliable = false;  ///< some batch was disturbed
 };
 
-/// What follows from records of one key: the quickest way, but the default unless another one is
-/// quicker beyond noise.
+/// What follows from records of one key: the quickest of the ways that are quicker than the default
+/// beyond noise, or the default; one whose time was disturbed only if there is no other.
 TunedChoice choose(const std::vector<TuningRecord>& records, const std::string& default_schedule);
 
 /// Searches. The kernel's text should be in the database already (TuningDatabase::add_kernel).

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "luminal/search/grid_space_for_tests.h"
 
 namespace luminal::search {
@@ -39,6 +41,20 @@ TEST(Choose, ADefaultThatDoesNotCountIsNotChosen) {
   EXPECT_EQ(choose({record("a", wrong), record("b", Timing{70, 1, 9})}, "a").schedule, "b");
   EXPECT_EQ(choose({record("a", wrong)}, "a").schedule, "");
   EXPECT_EQ(choose({}, "a").schedule, "");
+}
+
+TEST(Choose, ANoisyTimeDoesNotHideAClearGain) {
+  EXPECT_EQ(choose({record("a", Timing{100, 0.1, 20}), record("b", Timing{69, 200, 5}),
+                    record("c", Timing{70, 0.1, 20})},
+                   "a"),
+            (TunedChoice{"c", 70, 100, 3, 0}));
+}
+
+TEST(Choose, DoesNotRestOnDisturbedTimesWhereThereAreOthers) {
+  const TuningRecord standard = record("a", Timing{100, 1, 20});
+  const TuningRecord disturbed = record("b", Timing{60, 1, 20, true});
+  EXPECT_EQ(choose({standard, disturbed, record("c", Timing{80, 1, 20})}, "a").schedule, "c");
+  EXPECT_EQ(choose({standard, disturbed, record("c", Timing{99, 1, 20})}, "a").schedule, "b");
 }
 
 TEST(Tuner, StrategiesThatLearnFindTheBottomOfABowl) {
@@ -226,6 +242,62 @@ TEST(Tuner, ProgressTellsTheBestSoFar) {
     EXPECT_GT(reports[k].tried, reports[k - 1].tried);
   }
   EXPECT_EQ(reports.back().best_us, 10);
+}
+
+/// On a busy machine: times are turned upside down.
+FormulaBench busy_bench() {
+  FormulaBench busy([](const std::string& schedule) -> Measurement {
+    const auto [x, y] = GridSpace::point(schedule);
+    return Timing{1000.0 - 10 * x - 10 * y, 200, 5};
+  });
+  busy.disturbed = 1000;
+  return busy;
+}
+
+TEST(Tuner, WhatWasDisturbedIsMeasuredAgainByTheNextSearch) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench busy = busy_bench();
+  const TuneResult first = tune(database, kKey, GridSpace(4), busy, {});
+  EXPECT_TRUE(first.unreliable);
+  EXPECT_FALSE(first.finished);
+  for (const TuningRecord& each : database.records(kKey))
+    EXPECT_TRUE(std::get<Timing>(each.result).disturbed);
+  FormulaBench quiet = FormulaBench::bowl(1, 2);
+  const TuneResult second = tune(database, kKey, GridSpace(4), quiet, {});
+  EXPECT_GE(second.measured, first.measured - 1);  // the default runs along
+  EXPECT_TRUE(second.finished);
+  EXPECT_EQ(second.choice.schedule, "1,2");
+  EXPECT_EQ(second.choice.best_us, 10);
+  EXPECT_EQ(second.choice.default_us, 15);
+  for (const TuningRecord& each : database.records(kKey))
+    EXPECT_FALSE(std::get<Timing>(each.result).disturbed) << each.schedule;
+  FormulaBench third = FormulaBench::bowl(1, 2);
+  EXPECT_EQ(tune(database, kKey, GridSpace(4), third, {}).measured, 0U);
+  EXPECT_EQ(third.batches, 0);
+}
+
+TEST(Tuner, WhatWasDisturbedIsNotMeasuredAgainAndAgainInOneSearch) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  std::set<std::string> tried;
+  FormulaBench busy = busy_bench();
+  tune(database, kKey, GridSpace(3), busy, {.tried_now = &tried});
+  const int batches = busy.batches;
+  EXPECT_EQ(tune(database, kKey, GridSpace(3), busy, {.tried_now = &tried}).measured, 0U);
+  EXPECT_EQ(busy.batches, batches);
+  // A later search tries once more, and as few as it may.
+  EXPECT_EQ(tune(database, kKey, GridSpace(3), busy, {.most_trials = 1}).batches, 1U);
+}
+
+TEST(Tuner, TimesBesideADefaultThatWasDisturbedAreItsParts) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  database.record(record("0,0", Timing{200, 1, 9, true}));
+  database.record(record("1,0", Timing{100, 1, 9}));  // half of the default, in a quiet batch
+  FormulaBench quiet([](const std::string& schedule) -> Measurement {
+    return Timing{schedule == "0,0" ? 10.0 : 8.0, 0.1, 9};
+  });
+  const TuneResult result = tune(database, kKey, GridSpace(2), quiet, {});
+  EXPECT_EQ(result.choice, (TunedChoice{"1,0", 5, 10, 4, 0}));
+  EXPECT_EQ(quiet.times_tried["1,0"], 0);
 }
 
 }  // namespace

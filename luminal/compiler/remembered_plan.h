@@ -27,7 +27,6 @@ struct RememberedPlan {
   support::Hash128 draft;  ///< PlanDraft::structure() of that
   support::Hash128 best;   ///< the best schedules that were known of its kernels, as one hash
   std::vector<RememberedSchedule> schedules;
-  double seconds = 0.0;  ///< the longest budget that was used up; 0: none was
   SearchReport report;   ///< without gains, which follow from the schedules; trials may be cut
 };
 

@@ -95,7 +95,6 @@ class PlanSearch {
       if (trials >= search_.most_trials) break;
     }
     note_works();
-    ran_out_ = !may_measure(1.0 - part_for_finalists());
     explore_launches();
     SearchedPlan result{finish(), {}};
     result.report = report();
@@ -188,10 +187,9 @@ class PlanSearch {
     return result;
   }
 
-  /// Whether there is nothing left to try, or no more time for it than was spent already.
-  bool is_enough(const RememberedPlan& before) {
-    seconds_before_ = before.seconds;
-    return before.report.finished || search_.seconds <= before.seconds || search_.seconds <= 0;
+  /// Whether there is nothing left to try, or no time for it.
+  bool is_enough(const RememberedPlan& before) const {
+    return before.report.finished || search_.seconds <= 0;
   }
 
   /// Whether the draft is the one that was remembered, and no better schedules became known since.
@@ -229,8 +227,6 @@ class PlanSearch {
     // What was disturbed is worth another search.
     const bool undisturbed = !report.interrupted && !report.unreliable;
     result.report.finished = report.finished && undisturbed;
-    result.seconds = seconds_before_;
-    if (ran_out_ && undisturbed) result.seconds = std::max(result.seconds, search_.seconds);
     database_.remember(result_key(choice_key_), to_text(result));
   }
 
@@ -321,6 +317,11 @@ class PlanSearch {
     return structure.draft.finish();
   }
 
+  /// How long whole plans are timed when somebody waits.
+  static search::MeasureOptions hurried() {
+    return {.seconds = 0.3, .least_samples = 3, .sample_us = 1000};
+  }
+
   bool has_side_effects() const {
     return std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
                        [](const graph::Node& node) { return node.op == graph::Op::kCustom; });
@@ -331,7 +332,9 @@ class PlanSearch {
   Plan finish() {
     const support::TraceSpan span("search", "compare whole plans");
     const bool is_long = structures_.known_part(structures_.front()) > kLongRun;
-    const std::vector<Finalist> all = structures_.finalists(is_long ? 1 : kFinalists);
+    // Who interrupts a search wants its result soon, but the best.
+    const bool is_hurried = is_stopped();
+    const std::vector<Finalist> all = structures_.finalists(is_long || is_hurried ? 1 : kFinalists);
     show_comparing(all.size());
     std::vector<std::string> names;
     for (const Finalist& each : all) names.push_back(each.name());
@@ -348,15 +351,17 @@ class PlanSearch {
         database_.add_kernel(key.kernel, fmt::format("plan {}", all[0].structure_text),
                              "a whole plan");
       const auto bench = search_.tools.plans ? search_.tools.plans(plan_of)
-                                             : std::make_unique<PlanBench>(plan_of, options_);
+                         : is_hurried ? std::make_unique<PlanBench>(plan_of, options_, hurried())
+                                      : std::make_unique<PlanBench>(plan_of, options_);
       const search::ListedSpace space(names);
       search::TuneOptions how;
       how.strategy = search::StrategyKind::kCostModel;
       how.most_trials = std::numeric_limits<size_t>::max();
       // Comparing is what the time was kept for, and the least that a search does: however long a
-      // kernel took, the plan of the cost model is timed.
-      how.stop = [this, is_first = search_.seconds > 0]() mutable {
-        return std::exchange(is_first, false) ? is_stopped() : !may_measure(kEnd);
+      // kernel took, the plan of the cost model is timed. A search that is interrupted compares
+      // what it has found, if that is anything.
+      how.stop = [this, is_first = search_.seconds > 0, count = all.size()]() mutable {
+        return std::exchange(is_first, false) ? is_stopped() && count == 1 : !may_measure(kEnd);
       };
       how.keep_disturbed = false;
       how.on_trial = [&](const search::TuningRecord& record) {
@@ -495,8 +500,6 @@ class PlanSearch {
   std::map<std::string, std::optional<Plan>> plans_;
   Finalist chosen_;
   support::Hash128 choice_key_;
-  double seconds_before_ = 0;  // RememberedPlan::seconds of the search before
-  bool ran_out_ = false;
   SearchReport report_;
   bool finished_plans_ = true;
 };

@@ -3,10 +3,12 @@
 #include "luminal/compiler/search_plan.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
@@ -14,6 +16,7 @@
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/luminal.h"
+#include "luminal/search/kernel_space.h"
 #include "luminal/search/schedule_hints.h"
 #include "luminal/support/error.h"
 #include "tests/search/made_up_search.h"
@@ -195,6 +198,53 @@ TEST(SearchPlan, AnInterruptKeepsWhatWasMeasuredAndTheNextSearchGoesOn) {
   const SearchedPlan at_once = search_plan(graph, kPlain, whole.options);
   EXPECT_TRUE(at_once.report.finished);
   EXPECT_EQ(result.report.measured + measured_next, at_once.report.measured);
+}
+
+TEST(SearchPlan, AnInterruptKeepsTheBestThatWasFound) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  std::atomic<bool> cancel{false};
+  times.options.cancel = &cancel;
+  // Whatever is not the default is better, and so is the plan that is made of it.
+  std::set<std::string> kernels;
+  times.kernel_time = [&](const KernelTask& task, const std::string& schedule) -> Measurement {
+    const bool is_default = kernels.insert(task.text).second ||
+                            schedule == search::kernel_space(task)->starts().front();
+    if (times.kernel_trials == 20) cancel = true;
+    return Timing{is_default ? 10.0 : 5.0, 0.01, 10};
+  };
+  std::string first;
+  times.plan_time = [&](const std::string& name) -> Measurement {
+    if (first.empty()) first = name;
+    return Timing{name == first ? 100.0 : 50.0, 0.1, 10};
+  };
+  const SearchedPlan result = search_plan(graph, kPlain, times.options);
+  EXPECT_TRUE(result.report.interrupted);
+  EXPECT_FALSE(result.report.finished);
+  EXPECT_EQ(result.report.fast_us, 100);
+  EXPECT_EQ(result.report.best_us, 50);
+  EXPECT_FALSE(result.report.gains.empty());
+  EXPECT_NE(plan::to_string(result.plan), plan::to_string(build_plan(graph, kPlain)));
+}
+
+TEST(SearchPlan, ASearchThatMeasuresNothingWritesNothing) {
+  const std::string path =
+      testing::TempDir() + "/luminal_read_only_" + std::to_string(::getpid()) + ".db";
+  const graph::Graph graph = Net().ir();
+  { const TuningDatabase made(path); }
+  MadeUp times;
+  times.options.seconds = 0;
+  TuningDatabase database(path, search::Access::kRead);
+  times.options.database = &database;
+  const SearchedPlan result = search_plan(graph, kPlain, times.options);
+  EXPECT_EQ(plan::to_string(result.plan), plan::to_string(build_plan(graph, kPlain)));
+  // What may not be written is kept in memory.
+  times.options.seconds = 1000;
+  EXPECT_GT(search_plan(graph, kPlain, times.options).report.measured, 0U);
+  times.options.seconds = 0;
+  EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+  EXPECT_TRUE(TuningDatabase(path).kernels().empty());
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
 }
 
 TEST(SearchPlan, EqualLayersAreMeasuredOnce) {

@@ -4,7 +4,6 @@
 #include "luminal/graph/dim_binding.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/kernel_data.h"
-#include "luminal/search/kernel_space.h"
 #include "luminal/search/schedule_hints.h"
 #include "luminal/support/trace.h"
 
@@ -68,7 +67,11 @@ size_t KernelTuning::add(search::KernelTask task) {
   entry->task = std::move(task);
   entry->key = key;
   const auto& hints = options_.hints != nullptr ? *options_.hints : search::shipped_hints();
-  entry->space = search::kernel_space(entry->task, search::hinted_schedules(hints, key));
+  std::vector<std::string> tried_first = search::hinted_schedules(hints, key);
+  for (std::string& each : search::near_schedules(database_, key))
+    tried_first.push_back(std::move(each));
+  entry->space = search::kernel_space(entry->task, tried_first);
+  if (machine_) entry->space->set_machine(*machine_);
   const std::vector<search::TuningRecord> records = database_.records(key);
   entry->choice = search::choose(records, entry->space->starts().front());
   known_ += entry->choice.tried;
@@ -82,6 +85,11 @@ void KernelTuning::tell(const Entry& entry, const search::TuningRecord& record, 
   options_.on_trial({entry.task.label, support::to_hex(record.key.kernel), record.key.shapes,
                      record.schedule, record.schedule == entry.space->starts().front(), known,
                      record.result});
+}
+
+void KernelTuning::set_machine(const kernel::Machine& machine) {
+  machine_ = machine;
+  for (const auto& entry : entries_) entry->space->set_machine(machine);
 }
 
 const std::string& KernelTuning::default_schedule(size_t kernel) const {

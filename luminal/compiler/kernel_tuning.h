@@ -12,6 +12,7 @@
 
 #include "luminal/compiler/search_options.h"
 #include "luminal/search/kernel_bench.h"
+#include "luminal/search/kernel_space.h"
 #include "luminal/search/tuner.h"
 
 namespace luminal::compiler {
@@ -30,6 +31,9 @@ class KernelTuning {
   size_t add(search::KernelTask task);
   /// Sees to it that so many schedules of a kernel were tried, or all there are.
   void tune(size_t kernel, size_t trials);
+
+  /// What strategies that ask the cost model reckon with from now on.
+  void set_machine(const kernel::Machine& machine);
 
   /// The best that is known.
   const search::TunedChoice& choice(size_t kernel) const { return entries_[kernel]->choice; }
@@ -52,7 +56,7 @@ class KernelTuning {
   struct Entry {
     search::KernelTask task;
     search::TuningKey key;
-    std::unique_ptr<search::Space> space;
+    std::unique_ptr<search::KernelSpace> space;
     search::TunedChoice choice;
     std::set<std::string> tried;  // in this search
     size_t finished_trials = 0;
@@ -69,6 +73,7 @@ class KernelTuning {
   const SearchOptions& options_;
   std::function<bool()> stop_;
   std::function<void(const std::string&, const search::TuneProgress&)> progress_;
+  std::optional<kernel::Machine> machine_;
   search::BenchMemory memory_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::map<std::string, size_t> number_of_;  // by text and shapes

@@ -242,6 +242,7 @@ class PlanSearch {
     const search::Calibration calibration = search::calibrated(
         search::known_works(database_, device_, search::compiler_text()), machine_);
     fitted_ = calibration.machine;
+    tuning_.set_machine(fitted_);
     structures_.set_launch_cost(fitted_.launch_us);
     report_.model = calibration.before;
     report_.fitted_model = calibration.after;

@@ -1,6 +1,7 @@
 #include "luminal/search/kernel_bench.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +16,31 @@
 
 namespace luminal::search {
 namespace {
+
+/// Bytes that it takes beside its tensors, the scratch of one thread included.
+double memory_of(const Candidate& candidate) {
+  double bytes = 0;
+  for (const int64_t each : candidate.temporaries) bytes += static_cast<double>(each);
+  double scratch = 0;
+  for (const CandidateLaunch& launch : candidate.launches)
+    scratch = std::max(scratch, static_cast<double>(launch.scratch_bytes));
+  return bytes + scratch;
+}
+
+/// Of the machine: what is free just now may be more at the next time.
+double physical_memory() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+/// A candidate that this machine could never give the memory for is none.
+std::variant<Candidate, Rejected> within_memory(std::variant<Candidate, Rejected> outcome) {
+  const auto* candidate = std::get_if<Candidate>(&outcome);
+  const double bytes = candidate == nullptr ? 0 : memory_of(*candidate);
+  if (bytes <= physical_memory()) return outcome;
+  return Rejected{Rejected::Why::kResources,
+                  fmt::format("it needs {:.0f} MB beside its tensors, and there are {:.0f} in all",
+                              bytes * 1e-6, physical_memory() * 1e-6)};
+}
 
 /// Code for a schedule, in an arena of its own: several are made at a time.
 std::variant<Candidate, Rejected> built(const KernelTask& task,
@@ -96,7 +122,7 @@ void KernelBench::build(const std::vector<std::string>& schedules) {
           const auto& [schedule, known] = missing[static_cast<size_t>(k)];
           support::TraceSpan span("trial", "build " + task_.label);
           span.note("way", *schedule);
-          known->outcome = builder_(*schedule);
+          known->outcome = within_memory(builder_(*schedule));
           note_rejection(span, known->outcome);
         }
       });

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -44,6 +46,36 @@ ScheduleHint parse_hint(std::string_view line, size_t number) {
 
 auto order_of(const ScheduleHint& hint) {
   return std::tie(hint.device, hint.label, hint.kernel, hint.shapes, hint.schedule);
+}
+
+/// Values of dims by name.
+using Sizes = std::map<std::string, int64_t>;
+
+/// What TuningKey::shapes says.
+std::optional<Sizes> parsed_shapes(std::string_view text) {
+  Sizes sizes;
+  if (text.empty()) return sizes;
+  for (const std::string_view each : support::split(text, ' ')) {
+    const size_t sign = each.find('=');
+    if (sign == std::string_view::npos) return std::nullopt;
+    const auto value = support::parse_int64(each.substr(sign + 1));
+    if (!value || *value < 1) return std::nullopt;
+    sizes[std::string(each.substr(0, sign))] = *value;
+  }
+  return sizes;
+}
+
+/// How far sizes are apart: the logarithm of the largest factor. Nothing if they are of other dims.
+std::optional<double> distance(const Sizes& one, const Sizes& other) {
+  double result = 0;
+  if (one.size() != other.size()) return std::nullopt;
+  for (const auto& [name, value] : one) {
+    const auto found = other.find(name);
+    if (found == other.end()) return std::nullopt;
+    result = std::max(result, std::abs(std::log2(static_cast<double>(value)) -
+                                       std::log2(static_cast<double>(found->second))));
+  }
+  return result;
 }
 
 }  // namespace
@@ -101,6 +133,25 @@ std::vector<std::string> hinted_schedules(const std::vector<ScheduleHint>& hints
       (hint.device == key.device ? here : elsewhere).push_back(hint.schedule);
   here.insert(here.end(), elsewhere.begin(), elsewhere.end());
   return here;
+}
+
+std::vector<std::string> near_schedules(const TuningDatabase& database, const TuningKey& key) {
+  constexpr size_t kMost = 2;
+  constexpr double kRange = 1.0;  // as a logarithm
+  const std::optional<Sizes> own = parsed_shapes(key.shapes);
+  if (!own || own->empty()) return {};
+  std::vector<std::pair<double, std::string>> near;
+  for (const TuningRecord& record : database.best_elsewhere(key))
+    if (const auto other = parsed_shapes(record.key.shapes))
+      if (const auto apart = distance(*own, *other); apart && *apart <= kRange)
+        near.emplace_back(*apart, record.schedule);
+  std::stable_sort(near.begin(), near.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> result;
+  for (const auto& [apart, schedule] : near)
+    if (result.size() < kMost && std::find(result.begin(), result.end(), schedule) == result.end())
+      result.push_back(schedule);
+  return result;
 }
 
 const std::vector<ScheduleHint>& shipped_hints() {

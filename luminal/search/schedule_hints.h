@@ -36,6 +36,11 @@ std::vector<ScheduleHint> hints_of(const TuningDatabase& database, double least_
 std::vector<std::string> hinted_schedules(const std::vector<ScheduleHint>& hints,
                                           const TuningKey& key);
 
+/// Schedules that were best for other values of a kernel's dims, none of which is more than twice
+/// or less than half of its own, the nearest first. Times are of exact values, but what is good for
+/// one is good for a range of them as a rule.
+std::vector<std::string> near_schedules(const TuningDatabase& database, const TuningKey& key);
+
 /// What this library ships.
 const std::vector<ScheduleHint>& shipped_hints();
 

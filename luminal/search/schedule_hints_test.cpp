@@ -87,5 +87,31 @@ TEST(ScheduleHints, WhatIsShippedCanBeReadAndNamesSchedules) {
   }
 }
 
+TEST(NearSchedules, AreThoseOfNearValuesTheNearestFirst) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  const auto key = [](const std::string& shapes) {
+    return TuningKey{{1, 2}, shapes, "cpu a", "v1"};
+  };
+  const auto add = [&](const TuningKey& at, const std::string& schedule, double us) {
+    database.record({at, schedule, Timing{us, 0.1, 9}, 1});
+  };
+  add(key("S0=512 S1=8"), "good", 10);
+  add(key("S0=512 S1=8"), "worse", 20);
+  add(key("S0=400 S1=8"), "near", 10);
+  add(key("S0=1200 S1=8"), "far", 10);
+  add(key("S0=512 S1=64"), "far, too", 10);
+  add(key("S0=512"), "of other dims", 10);
+  add(key("S0=500 S1=8"), "its own", 10);
+  TuningKey other = key("S0=505 S1=8");
+  other.device = "cpu b";
+  add(other, "of another machine", 1);
+  database.record({key("S0=501 S1=8"), "wrong", Rejected{Rejected::Why::kWrongResult, ""}, 1});
+  EXPECT_EQ(near_schedules(database, key("S0=500 S1=8")),
+            (std::vector<std::string>{"good", "near"}));
+  EXPECT_EQ(near_schedules(database, key("S0=1024 S1=8")),
+            (std::vector<std::string>{"far", "good"}));
+  EXPECT_TRUE(near_schedules(database, key("")).empty());
+}
+
 }  // namespace
 }  // namespace luminal::search

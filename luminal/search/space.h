@@ -29,14 +29,20 @@ class Random {
 class Space {
  public:
   virtual ~Space() = default;
-  /// Ways worth trying whatever else is known, in the order of the cost model: the first is the one
-  /// that is used without search. Never empty.
+  /// Ways worth trying whatever else is known: the first is the one that is used without search.
+  /// Never empty.
   virtual const std::vector<std::string>& starts() const = 0;
   /// Ways that differ from one in a single choice. Nothing for texts that name none of the space.
   virtual std::vector<std::string> neighbours(const std::string& schedule) const = 0;
   /// A way whose choices are each of the one or of the other; nothing if the two are not of a kind.
   virtual std::optional<std::string> crossed(const std::string& one, const std::string& other,
                                              Random& random) const = 0;
+  /// Equal for ways that come to the same: a choice may make no difference beside some others.
+  /// Empty for texts that name no way.
+  virtual std::string identity(const std::string& schedule) const { return schedule; }
+  /// Microseconds that the cost model expects of a way, to be compared with those of others.
+  /// Nothing: it has no opinion.
+  virtual std::optional<double> cost(const std::string& /*schedule*/) const { return std::nullopt; }
 };
 
 }  // namespace luminal::search

@@ -10,12 +10,18 @@ namespace {
 /// Ways that were tried, and what a call has named so far.
 class Proposal {
  public:
-  Proposal(const std::vector<Trial>& trials, size_t count) : count_(count) {
-    for (const Trial& trial : trials) seen_.insert(trial.schedule);
+  Proposal(const Space& space, const std::vector<Trial>& trials, size_t count)
+      : space_(space), count_(count) {
+    for (const Trial& trial : trials) {
+      tried_.insert(trial.schedule);
+      seen_.insert(space.identity(trial.schedule));
+    }
   }
   bool is_full() const { return result_.size() >= count_; }
   bool add(const std::string& schedule) {
-    if (is_full() || !seen_.insert(schedule).second) return false;
+    if (is_full() || tried_.contains(schedule)) return false;
+    const std::string identity = space_.identity(schedule);
+    if (identity.empty() || !seen_.insert(identity).second) return false;
     result_.push_back(schedule);
     return true;
   }
@@ -25,8 +31,10 @@ class Proposal {
   std::vector<std::string> take() { return std::move(result_); }
 
  private:
+  const Space& space_;
   size_t count_;
-  std::set<std::string> seen_;
+  std::set<std::string> tried_;
+  std::set<std::string> seen_;  // identities
   std::vector<std::string> result_;
 };
 
@@ -57,9 +65,28 @@ class CostModelOnly : public Strategy {
  public:
   std::vector<std::string> propose(const Space& space, const std::vector<Trial>& trials,
                                    size_t count, uint64_t /*seed*/) const override {
-    Proposal proposal(trials, count);
-    proposal.add_all(space.starts());
+    Proposal proposal(space, trials, count);
+    proposal.add(space.starts().front());
+    proposal.add_all(ranked(space));
     return proposal.take();
+  }
+
+ private:
+  /// What the space begins with and what is near, the cheapest first. The model sees no difference
+  /// between many ways: those stay in the order of the space, its beginnings first.
+  static std::vector<std::string> ranked(const Space& space) {
+    std::vector<std::pair<double, std::string>> ways;
+    for (const std::string& start : space.starts())
+      ways.emplace_back(space.cost(start).value_or(0.0), start);
+    // Without an opinion on others there is no reason to try them.
+    for (const std::string& start : space.starts())
+      for (std::string& way : space.neighbours(start))
+        if (const auto cost = space.cost(way)) ways.emplace_back(*cost, std::move(way));
+    std::stable_sort(ways.begin(), ways.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> result;
+    for (auto& [cost, way] : ways) result.push_back(std::move(way));
+    return result;
   }
 };
 
@@ -69,7 +96,7 @@ class LocalMoves : public Strategy {
                                    size_t count, uint64_t seed) const override {
     // Beyond the best, so that one choice that pays only with another is still found.
     constexpr size_t kFrom = 3;
-    Proposal proposal(trials, count);
+    Proposal proposal(space, trials, count);
     proposal.add_all(space.starts());
     Random random = random_for(seed, trials);
     for (const std::string& from : quickest(trials, kFrom)) {
@@ -88,7 +115,7 @@ class Evolution : public Strategy {
                                    size_t count, uint64_t seed) const override {
     constexpr size_t kPopulation = 8;
     constexpr size_t kDraws = 40;  // of which some name what is known
-    Proposal proposal(trials, count);
+    Proposal proposal(space, trials, count);
     proposal.add_all(space.starts());
     const std::vector<std::string> population = quickest(trials, kPopulation);
     if (population.empty()) return proposal.take();
@@ -116,7 +143,7 @@ class RandomWalks : public Strategy {
                                    size_t count, uint64_t seed) const override {
     constexpr size_t kDraws = 40;
     constexpr size_t kSteps = 12;
-    Proposal proposal(trials, count);
+    Proposal proposal(space, trials, count);
     if (trials.empty()) proposal.add(space.starts().front());
     Random random = random_for(seed, trials);
     for (size_t draw = 0; draw < kDraws * count && !proposal.is_full(); ++draw) {

@@ -22,9 +22,9 @@ struct Trial {
 
 /// The strategies there are.
 enum class StrategyKind : uint8_t {
-  kCostModel,   ///< what the space begins with, in the order of the cost model
-  kLocalMoves,  ///< then one choice after the other, from the best ways so far
-  kEvolution,   ///< then mixtures of good ways, some with a choice changed
+  kCostModel,   ///< what the space begins with and what is near it, in the order of the cost model
+  kLocalMoves,  ///< what it begins with, then one choice after the other from the best ways so far
+  kEvolution,   ///< the same, then mixtures of good ways, some with a choice changed
   kRandom,      ///< anything, by chance: what the others have to beat
 };
 
@@ -32,9 +32,9 @@ enum class StrategyKind : uint8_t {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// At most `count` different ways that are not among the trials, the most promising first; none
-  /// if there is nothing left to try. Equal arguments give equal answers, whatever the order of the
-  /// trials.
+  /// At most `count` ways that differ from each other and from the trials (Space::identity), the
+  /// most promising first; none if there is nothing left to try. Equal arguments give equal
+  /// answers, whatever the order of the trials.
   virtual std::vector<std::string> propose(const Space& space, const std::vector<Trial>& trials,
                                            size_t count, uint64_t seed) const = 0;
 };

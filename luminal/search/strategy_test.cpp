@@ -71,6 +71,50 @@ TEST(Strategy, TheCostModelProposesItsOwnOrderAndEnds) {
           .empty());
 }
 
+/// A grid in which the second choice makes no difference beside an even first one, and whose costs
+/// are known of what lies in the upper half.
+class IdleSpace : public GridSpace {
+ public:
+  using GridSpace::GridSpace;
+  std::string identity(const std::string& schedule) const override {
+    const auto [x, y] = point(schedule);
+    return x % 2 == 0 ? text(x, 0) : schedule;
+  }
+  std::optional<double> cost(const std::string& schedule) const override {
+    const auto [x, y] = point(schedule);
+    return y < 4 ? std::nullopt : std::optional(100.0 - x);
+  }
+};
+
+TEST(Strategy, WaysThatComeToTheSameAreTriedOnce) {
+  const IdleSpace space(8, {"2,3", "5,5"});
+  const std::vector<Trial> trials = {{"2,3", Timing{50, 1, 9}}, {"5,5", Timing{30, 1, 9}}};
+  for (const StrategyKind kind : kAll)
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      std::set<std::string> seen = {"2,0", "5,5"};
+      for (const std::string& each : make_strategy(kind)->propose(space, trials, 12, seed))
+        EXPECT_TRUE(seen.insert(space.identity(each)).second) << to_string(kind) << " " << each;
+    }
+}
+
+TEST(Strategy, AChoiceThatMakesNoDifferenceAtFirstIsTriedWhereItDoes) {
+  const IdleSpace space(8, {"2,3"});
+  const auto strategy = make_strategy(StrategyKind::kLocalMoves);
+  const std::vector<Trial> trials = {{"2,3", Timing{50, 1, 9}}, {"3,3", Timing{20, 1, 9}}};
+  const auto proposed = strategy->propose(space, trials, 10, 1);
+  for (const char* way : {"3,2", "3,4"})
+    EXPECT_NE(std::find(proposed.begin(), proposed.end(), way), proposed.end()) << way;
+  for (const char* way : {"2,2", "2,4"})
+    EXPECT_EQ(std::find(proposed.begin(), proposed.end(), way), proposed.end()) << way;
+}
+
+TEST(Strategy, TheCostModelRanksWhatItHasAnOpinionOf) {
+  // Of (5, 5) and what is near it the model thinks the better the larger x is, of (0, 0) nothing.
+  const IdleSpace space(8, {"0,0", "5,5"});
+  EXPECT_EQ(make_strategy(StrategyKind::kCostModel)->propose(space, {}, 10, 1),
+            (std::vector<std::string>{"0,0", "6,5", "5,5", "5,4", "5,6", "4,5"}));
+}
+
 TEST(Strategy, LocalMovesStartAtTheQuickestThatCounts) {
   const GridSpace space(8);
   const auto proposed =

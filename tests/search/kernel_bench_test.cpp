@@ -66,6 +66,56 @@ TEST(KernelSpace, HintsThatAreWaysOfTheKernelComeRightAfterTheDefault) {
   EXPECT_EQ(hinted->starts()[1], others[1]);
 }
 
+TEST(KernelSpace, ChoicesThatMakeNoDifferenceAtFirstAreOfferedWhereTheyDo) {
+  const KernelTask task = task_of([](Graph& g) { return softmax(g.input("x", {64, 300}), -1); });
+  const auto space = kernel_space(task);
+  const std::string standard = space->starts().front();
+  ASSERT_NE(standard.find("keep=1"), std::string::npos) << standard;
+  const auto with = [](std::string way, const std::string& choice, const std::string& value) {
+    return way.replace(way.find(choice), choice.size(), value);
+  };
+  // Whoever keeps rows has no use for a pass that finds maximum and sum at a time.
+  const std::string kept = with(standard, "online=0", "online=1");
+  EXPECT_EQ(space->identity(kept), space->identity(standard));
+  const std::string not_kept = with(standard, "keep=1", "keep=0");
+  const std::string online = with(not_kept, "online=0", "online=1");
+  EXPECT_NE(space->identity(online), space->identity(not_kept));
+  const std::vector<std::string> near = space->neighbours(not_kept);
+  EXPECT_NE(std::find(near.begin(), near.end(), online), near.end());
+  // Somebody may have found it best.
+  EXPECT_EQ(kernel_space(task, {online})->starts()[1], online);
+  EXPECT_EQ(space->identity("no schedule of ours"), "");
+  EXPECT_GT(space->cost(standard).value_or(0), 0);
+  EXPECT_EQ(space->cost("no schedule of ours"), std::nullopt);
+}
+
+TEST(KernelSpace, CostsAreThoseOfTheMachineThatWasFitted) {
+  const KernelTask task = task_of([](Graph& g) { return softmax(g.input("x", {64, 300}), -1); });
+  const auto space = kernel_space(task);
+  const std::string standard = space->starts().front();
+  const double before = *space->cost(standard);
+  kernel::Machine slow = kernel::Machine::cpu(2);
+  slow.launch_us += 1000;
+  space->set_machine(slow);
+  EXPECT_GT(*space->cost(standard), before + 900);
+}
+
+TEST(KernelBench, WhatNeedsMoreMemoryThanThereIsIsRejected) {
+  const KernelTask task = task_of(doubled);
+  KernelBench bench(
+      task,
+      [](const std::string& schedule) -> std::variant<Candidate, Rejected> {
+        Candidate candidate;
+        candidate.schedule = schedule;
+        candidate.temporaries = {int64_t{1} << 60};
+        return candidate;
+      },
+      runtime::default_thread_team(), kQuick);
+  const Measurement result = bench.try_out({"huge"}).results[0];
+  ASSERT_TRUE(std::holds_alternative<Rejected>(result));
+  EXPECT_EQ(std::get<Rejected>(result).why, Why::kResources) << to_string(result);
+}
+
 void double_all(void* const* buffers) {
   const auto* x = static_cast<const float*>(buffers[0]);
   for (int i = 0; i < 1000; ++i) static_cast<float*>(buffers[1])[i] = 2.0F * x[i];

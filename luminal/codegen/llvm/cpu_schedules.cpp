@@ -128,6 +128,12 @@ std::vector<ScheduleSpace> cpu_schedule_spaces(kernel::Arena& arena, const kerne
   return Spaces(arena, kernel, target, options).find();
 }
 
+std::vector<ScheduleSpace> cpu_whole_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                            const CpuTarget& target,
+                                            const CpuKernelOptions& options) {
+  return Spaces(arena, kernel, target, options).find_with_idle_values();
+}
+
 std::vector<Schedule> listed_schedules(const std::vector<ScheduleSpace>& spaces, size_t most) {
   Listing listing(most);
   for (const ScheduleSpace& space : spaces) listing.add(space.start);

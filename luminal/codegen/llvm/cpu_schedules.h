@@ -8,11 +8,17 @@
 namespace luminal::codegen {
 
 /// The spaces of a kernel, the family that cpu_kernel chooses by itself first. Values that make no
-/// difference to the code are left out. New bodies go to the arena; a schedule in the options is
+/// difference to the code where a space starts are left out. New bodies go to the arena; a schedule in the options is
 /// not looked at.
 std::vector<ScheduleSpace> cpu_schedule_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,
                                                const CpuTarget& target,
                                                const CpuKernelOptions& options);
+
+/// The same with all values: one that makes no difference where a space starts may make one beside
+/// other choices. For searches, which know ways that come to the same by code_identity().
+std::vector<ScheduleSpace> cpu_whole_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                            const CpuTarget& target,
+                                            const CpuKernelOptions& options);
 
 /// What each family would choose that can compute the kernel, the one that cpu_kernel chooses
 /// first: where the spaces start.

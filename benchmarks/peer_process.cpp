@@ -1,11 +1,13 @@
 #include "benchmarks/peer_process.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <sstream>
 
 #include "luminal/support/error.h"
@@ -15,7 +17,8 @@ namespace luminal::benchmarks {
 PeerProcess::PeerProcess(const std::string& python) {
   std::array<int, 2> down{};
   std::array<int, 2> up{};
-  if (pipe(down.data()) != 0 || pipe(up.data()) != 0)
+  std::array<int, 2> failure{};  // closed by a start that succeeds
+  if (pipe(down.data()) != 0 || pipe(up.data()) != 0 || pipe2(failure.data(), O_CLOEXEC) != 0)
     throw DeviceError("pipe", errno, "cannot connect to the peers");
   // A peer that dies must be an error that says so, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
@@ -29,12 +32,23 @@ PeerProcess::PeerProcess(const std::string& python) {
     dup2(up[1], 1);
     for (const int end : {down[0], down[1], up[0], up[1]}) close(end);
     execlp(python.c_str(), python.c_str(), script, nullptr);
+    const int why = errno;
+    [[maybe_unused]] const auto told = write(failure[1], &why, sizeof(why));
     _exit(127);
   }
+  close(failure[1]);
+  int why = 0;
+  const bool failed = read(failure[0], &why, sizeof(why)) == sizeof(why);
+  close(failure[0]);
   close(down[0]);
   close(up[1]);
   to_child_ = fdopen(down[1], "w");
   from_child_ = fdopen(up[0], "r");
+  if (!failed) return;
+  std::fclose(to_child_);
+  std::fclose(from_child_);
+  waitpid(child_, nullptr, 0);
+  throw UserError("bench", "cannot start {}: {}", python, std::strerror(why));
 }
 
 PeerProcess::~PeerProcess() {

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <fstream>
 
-#include "luminal/support/error.h"
+#include "luminal/support/file.h"
 
 namespace luminal::benchmarks {
 namespace {
@@ -50,15 +49,15 @@ std::string gains_text(const std::vector<ResultRow>& rows) {
   return text;
 }
 
-void write_rows(const std::string& path, const std::vector<ResultRow>& rows,
-                const std::string& device, const std::string& commit) {
-  std::ofstream file(path);
-  file << '[';
-  for (size_t k = 0; k < rows.size(); ++k)
-    file << (k == 0 ? "\n  " : ",\n  ") << json(rows[k], device, commit);
-  file << "\n]\n";
-  file.close();
-  if (!file) throw UserError("bench", "cannot write the rows to {}", path);
+RowFile::RowFile(std::string path, std::string device, std::string commit)
+    : path_(std::move(path)), device_(std::move(device)), commit_(std::move(commit)) {
+  if (!path_.empty()) support::check_writable(path_, "bench --json");
+}
+
+void RowFile::add(const ResultRow& row) {
+  if (path_.empty()) return;
+  rows_ += (rows_.empty() ? "\n  " : ",\n  ") + json(row, device_, commit_);
+  support::write_file_atomic(path_, "[" + rows_ + "\n]\n", "bench --json");
 }
 
 }  // namespace luminal::benchmarks

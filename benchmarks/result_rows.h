@@ -29,9 +29,20 @@ struct ResultRow {
 /// the ten largest.
 std::string gains_text(const std::vector<ResultRow>& rows);
 
-/// Writes rows as a JSON list. `commit` is what they were measured of. Throws UserError if the file
-/// cannot be written.
-void write_rows(const std::string& path, const std::vector<ResultRow>& rows,
-                const std::string& device, const std::string& commit);
+/// A JSON list of rows in a file, whole at any time: who ends a run early keeps what was measured.
+class RowFile {
+ public:
+  /// `commit` is what the rows are measured of. An empty path: nothing is written. UserError if the
+  /// file could not be written; what is there stays until the first row.
+  RowFile(std::string path, std::string device, std::string commit);
+
+  void add(const ResultRow& row);
+
+ private:
+  std::string path_;
+  std::string device_;
+  std::string commit_;
+  std::string rows_;  // as text
+};
 
 }  // namespace luminal::benchmarks

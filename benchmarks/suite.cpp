@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "benchmarks/bench_options.h"
 #include "benchmarks/cpu_gemm/machine_limits.h"
 #include "benchmarks/peer_process.h"
 #include "benchmarks/result_rows.h"
@@ -37,28 +39,15 @@ struct SuiteOptions {
   std::string filter;
   std::string peers;
   std::string json;
-  std::string trace;
-  std::string check;
+  std::string trace = "off";
+  std::string check = "on";
   double seconds = 0.5;
   std::optional<double> search = {};
 };
 
-/// A number of seconds that was asked for.
-double seconds_of(const std::string& name, const std::string& text) {
-  size_t used = 0;
-  double result = -1;
-  try {
-    result = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  if (used == 0 || used != text.size() || !(result >= 0))
-    throw UserError("bench", "'{}' of {} is no number of seconds", text, name);
-  return result;
-}
-
 SuiteOptions parse(const std::string& suite, int argc, char** argv) {
   constexpr double kSearchSeconds = 60;
+  constexpr double kLeastSeconds = 0.001;
   SuiteOptions options;
   const std::map<std::string, std::string*> texts = {
       {"--device", &options.device}, {"--filter", &options.filter}, {"--peers", &options.peers},
@@ -79,13 +68,11 @@ SuiteOptions parse(const std::string& suite, int argc, char** argv) {
     else if (name == "--search")
       options.search = seconds_of(name, value);
     else
-      options.seconds = seconds_of(name, value);
+      options.seconds = seconds_of(name, value, kLeastSeconds);
   }
-  if (options.device != "cpu")
-    throw UserError("bench", "there is no device '{}'; --device cpu is what can be measured",
-                    options.device);
-  if (!options.check.empty() && options.check != "on" && options.check != "off")
-    throw UserError("bench", "--check is on or off, got '{}'", options.check);
+  check_device(options.device);
+  is_on("--check", options.check);
+  is_on("--trace", options.trace);
   return options;
 }
 
@@ -260,28 +247,33 @@ void print_search(const CasePlans& plans, const Row& row) {
 
 /// Whether all results are right.
 bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOptions& options) {
+  std::vector<std::string> names;
+  for (const Case& each : cases)
+    names.push_back(fmt::format("{} {}", each.name, graph::name(each.dtype)));
+  const std::vector<std::string> wanted = filtered(names, options.filter);
+  RowFile file(options.json, options.device, options.commit);
   const Limits limits;
   std::optional<PeerProcess> peers;
   if (!options.peers.empty()) peers.emplace(options.peers);
   std::vector<ResultRow> rows;
   bool right = true;
-  for (const Case& each : cases) {
-    const std::string name = fmt::format("{} {}", each.name, graph::name(each.dtype));
-    if (name.find(options.filter) == std::string::npos) continue;
-    CasePlans plans(each, {options.search, options.check != "off"});
+  for (size_t k = 0; k < cases.size(); ++k) {
+    const Case& each = cases[k];
+    if (std::find(wanted.begin(), wanted.end(), names[k]) == wanted.end()) continue;
+    CasePlans plans(each, {options.search, options.check == "on"});
     const Row row = measure(each, plans, limits, peers ? &*peers : nullptr, options.seconds);
     print(each, row, plans.bytes());
     if (options.search) print_search(plans, row);
-    if (!options.trace.empty()) {
+    if (options.trace == "on") {
       fmt::print("{}", plans.search_text());
       std::fflush(stdout);
       plans.trace();
     }
     right = right && plans.fault().empty();
     rows.push_back(result(suite, each, row, plans.bytes()));
+    file.add(rows.back());
   }
   if (options.search) fmt::print("{}", gains_text(rows));
-  if (!options.json.empty()) write_rows(options.json, rows, options.device, options.commit);
   return right;
 }
 

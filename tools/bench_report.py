@@ -22,29 +22,22 @@ class BadRows(Exception):
     """A file that is not a list of rows; says which and why."""
 
 
-def is_time(value: object) -> bool:
-    return is_number(value) and value > 0
+def is_number(value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-
-
-def check_row(row: object, where: str) -> None:
-    """Says what a row lacks."""
-    if not isinstance(row, dict):
-        raise BadRows(f"{where} is no row: {row!r}")
-    missing = [key for key in ("suite", "case", "device", "dtype", *NUMBERS) if key not in row]
-    if missing:
-        raise BadRows(f"{where} has no {', '.join(missing)}")
+def check_numbers(row: dict, where: str) -> None:
+    """Times are more than nothing, other numbers no less; a peer without a time is left out."""
+    for key in NUMBERS:
+        if not is_number(row[key]) or row[key] < 0 or (key.endswith("_us") and row[key] == 0):
+            raise BadRows(f"{where}: {key} is {row[key]!r}")
     peers = row.get("peers", {})
     if not isinstance(peers, dict):
-        raise BadRows(f"{where}: peers is {peers!r} and not times by name")
-    times = {"ours_us": row["ours_us"], "fast_us": row["fast_us"], **peers}
-    wrong = [f"{key} is {value!r}" for key, value in times.items() if not is_time(value)]
-    wrong += [f"{key} is {row[key]!r}" for key in NUMBERS if key not in times and not is_number(row[key])]
-    if wrong:
-        raise BadRows(f"{where}: {', '.join(wrong)}")
+        raise BadRows(f"{where}: peers is {peers!r}")
+    row["peers"] = {peer: us for peer, us in peers.items() if us is not None}
+    for peer, us in row["peers"].items():
+        if not is_number(us) or us <= 0:
+            raise BadRows(f"{where}: the time of {peer} is {us!r}")
 
 
 def read_rows(paths: list[pathlib.Path]) -> list[dict]:
@@ -58,7 +51,12 @@ def read_rows(paths: list[pathlib.Path]) -> list[dict]:
         if not isinstance(found, list):
             raise BadRows(f"{path} is no list of rows; ./run bench SUITE --json FILE writes one")
         for number, row in enumerate(found):
-            check_row(row, f"row {number} of {path}")
+            if not isinstance(row, dict):
+                raise BadRows(f"row {number} of {path} is {row!r}")
+            missing = [key for key in ("suite", "case", "device", "dtype", *NUMBERS) if key not in row]
+            if missing:
+                raise BadRows(f"row {number} of {path} has no {', '.join(missing)}")
+            check_numbers(row, f"row {number} of {path}")
         rows += found
     return rows
 

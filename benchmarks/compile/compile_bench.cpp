@@ -1,12 +1,11 @@
 // What compiling takes, stage by stage, as networks grow: a first plan with nothing on disk, the
-// same with compiled kernels on disk, a plan loaded from its file, a search that finds everything
-// measured. `--filter TEXT` chooses networks, `--layers 2,32` the depths of language models,
-// `--search SECONDS` adds searches, `--json FILE` and `--commit TEXT` write rows as the other
-// suites do.
+// same with compiled kernels on disk, a plan loaded from its file, a search, and one that finds
+// everything measured. The options are in the usage text.
 #include <fmt/format.h>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <map>
 #include <optional>
 
+#include "benchmarks/bench_options.h"
 #include "benchmarks/compile/compile_cases.h"
 #include "benchmarks/result_rows.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
@@ -92,14 +92,24 @@ struct Folder {
   Folder& operator=(const Folder&) = delete;
 };
 
+constexpr const char* kUsage =
+    "usage: compile_bench [--device D] [--filter TEXT] [--layers 2,32] [--search SECONDS]\n"
+    "                     [--json FILE] [--commit TEXT]\n"
+    "  --device D      what plans are made for: cpu\n"
+    "  --filter TEXT   only networks whose name has this text\n"
+    "  --layers 2,32   depths of language models (2,12,32)\n"
+    "  --search S      how long each network is searched (10; 0: not at all)\n"
+    "  --json FILE     write the rows there as well\n"
+    "  --commit TEXT   what the rows say they were measured of\n";
+
 constexpr const char* kColumns =
-    "{:<28} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} "
-    "{:>6}\n";
+    "{:<28} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8} "
+    "{:>7} {:>6}\n";
 
 void print_header() {
   fmt::print(kColumns, "network (times in ms)", "nodes", "first", "passes", "repeats", "rules",
              "e-nodes", "choose", "code", "kernels", "median", "warm", "reload", "prepare",
-             "search", "steps");
+             "search", "again", "steps");
 }
 
 std::string shown(std::optional<double> ms) { return ms ? fmt::format("{:.1f}", *ms) : "-"; }
@@ -120,14 +130,22 @@ double prepare_time(plan::CompiledProgram& program) {
   return first - milliseconds([&] { program.run(request); });
 }
 
-/// A search of some seconds, and then how long it takes to find what it has found again.
-double search_reload(const graph::Graph& written, double seconds) {
-  const graph::Graph graph = graph::default_passes().run(written).graph;
+/// What searching takes, as a user compiles: with nothing known, and to find it again.
+struct SearchTimes {
+  std::optional<double> search, again;
+};
+
+SearchTimes search_times(const graph::Graph& written, double seconds) {
   search::TuningDatabase database = search::TuningDatabase::in_memory();
   compiler::SearchOptions options{.seconds = seconds, .database = &database, .progress = false};
-  compiler::make_searched(graph, {}, options);
+  const auto searched = [&] {
+    compiler::make_searched(graph::default_passes().run(written).graph, {}, options);
+  };
+  SearchTimes times;
+  times.search = milliseconds(searched);
   options.seconds = 0;
-  return milliseconds([&] { compiler::make_searched(graph, {}, options); });
+  times.again = milliseconds(searched);
+  return times;
 }
 
 /// Prints one line and gives its rows.
@@ -142,14 +160,16 @@ std::vector<ResultRow> report(const CompileCase& network, const Folder& folder,
   const std::string file = folder.path + "/plan";
   plan::save_plan(program->plan(), file);
   const double reload = milliseconds([&] { plan::load_plan(plan::load_plan_file(file)); });
-  std::optional<double> prepare, search;
+  std::optional<double> prepare;
+  SearchTimes search;
   if (network.has_data) prepare = prepare_time(*program);
-  if (search_seconds > 0 && !network.has_data) search = search_reload(written, search_seconds);
+  if (search_seconds > 0 && !network.has_data) search = search_times(written, search_seconds);
   const double median = first.kernels.empty() ? 0 : support::median(first.kernels);
   fmt::print(kColumns, network.name, written.size(), shown(first.total), shown(first.passes),
              shown(first.repeats), shown(first.rules), first.e_nodes, shown(first.choose),
              shown(first.code), first.kernels.size(), shown(median), shown(warm.total),
-             shown(reload), shown(prepare), shown(search), program->plan().steps.size());
+             shown(reload), shown(prepare), shown(search.search), shown(search.again),
+             program->plan().steps.size());
   std::fflush(stdout);
   std::vector<ResultRow> rows;
   const auto add = [&](const char* what, std::optional<double> ms) {
@@ -164,7 +184,8 @@ std::vector<ResultRow> report(const CompileCase& network, const Folder& folder,
   add("plan file", reload);
   add("median kernel", median);
   add("prepare weights", prepare);
-  add("search again", search);
+  add("search", search.search);
+  add("search again", search.again);
   return rows;
 }
 
@@ -181,32 +202,32 @@ std::vector<int> parse_layers(const std::string& text) {
 }
 
 void run(int argc, char** argv) {
-  std::map<std::string, std::string> options = {{"--layers", "2,12,32"},
-                                                {"--filter", ""},
-                                                {"--search", "0"},
-                                                {"--json", ""},
-                                                {"--commit", ""}};
+  std::map<std::string, std::string> options = {{"--layers", "2,12,32"}, {"--device", "cpu"},
+                                                {"--filter", ""},        {"--search", "10"},
+                                                {"--json", ""},          {"--commit", ""}};
   for (int k = 1; k < argc; k += 2) {
+    if (argv[k] == std::string_view("--peers"))
+      throw UserError("bench",
+                      "compile has no --peers: it times stages of our compiler on networks that no "
+                      "peer has; ./run bench nets --peers compares what they run");
     const auto found = options.find(argv[k]);
     if (found == options.end() || k + 1 == argc)
-      throw UserError(
-          "bench",
-          "cannot understand '{}'\nusage: compile_bench [--filter TEXT] [--layers 2,32] "
-          "[--search SECONDS] [--json FILE] [--commit TEXT]",
-          argv[k]);
+      throw UserError("bench", "cannot understand '{}'\n{}", argv[k], kUsage);
     found->second = argv[k + 1];
   }
-  const auto seconds = support::parse_double(options["--search"]);
-  if (!seconds || !(*seconds >= 0))
-    throw UserError("bench", "'{}' is no number of seconds; --search 5", options["--search"]);
-  std::vector<ResultRow> rows;
+  check_device(options["--device"]);
+  const double seconds = seconds_of("--search", options["--search"]);
+  const std::vector<CompileCase> cases = compile_cases(parse_layers(options["--layers"]));
+  std::vector<std::string> names;
+  for (const CompileCase& each : cases) names.push_back(each.name);
+  const std::vector<std::string> wanted = filtered(names, options["--filter"]);
+  RowFile file(options["--json"], options["--device"], options["--commit"]);
   const Folder folder;
   print_header();
-  for (const CompileCase& network : compile_cases(parse_layers(options["--layers"]))) {
-    if (network.name.find(options["--filter"]) == std::string::npos) continue;
-    for (ResultRow& each : report(network, folder, *seconds)) rows.push_back(std::move(each));
+  for (const CompileCase& network : cases) {
+    if (std::find(wanted.begin(), wanted.end(), network.name) == wanted.end()) continue;
+    for (const ResultRow& each : report(network, folder, seconds)) file.add(each);
   }
-  if (!options["--json"].empty()) write_rows(options["--json"], rows, "cpu", options["--commit"]);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "benchmarks/nets/net_cases.h"
 #include "tests/outline/networks.h"
 
 namespace luminal::benchmarks {
@@ -64,6 +65,15 @@ IR with_weights(const IR& graph, Learned learned) {
   return result;
 }
 
+IR written(const Case& each) {
+  Network network;
+  each.write(network);
+  IR result = network.graph.ir();
+  for (size_t k = 0; k < network.outputs.size(); ++k)
+    result.add_output(fmt::format("y{}", k), network.outputs[k].edge());
+  return result;
+}
+
 IR block() {
   Graph g;
   const networks::Sizes sizes = small(false);
@@ -99,6 +109,11 @@ std::vector<CompileCase> compile_cases(const std::vector<int>& layers) {
     cases.push_back({std::move(name), [=] { return with_weights(write(), learned); },
                      learned == Learned::kConstant});
   };
+  // Small networks of the other suites, whose weights are inputs that stay.
+  for (const Case& each : net_cases())
+    if (each.name == "mlp 32" || each.name == "digit cnn 32" || each.name == "residual block 56")
+      add(
+          each.name, [each] { return written(each); }, Learned::kInput);
   add("gpt block", block, Learned::kWeight);
   for (const int count : layers)
     add(

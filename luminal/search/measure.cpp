@@ -20,8 +20,12 @@ struct Contestant {
 };
 
 Timing timing_of(const std::vector<double>& samples) {
+  // One sample says nothing of how far others would be from it.
+  constexpr double kSpreadOfOne = 0.05;
   const support::Summary summary = support::summarize(samples);
-  return {std::max(summary.median, 1e-3), summary.spread, static_cast<int>(summary.count)};
+  const double median = std::max(summary.median, 1e-3);
+  return {median, summary.count == 1 ? kSpreadOfOne * median : summary.spread,
+          static_cast<int>(summary.count)};
 }
 
 double quickest(const Contestant& contestant) {
@@ -71,7 +75,9 @@ bool without_slow_rounds(std::vector<Contestant>& contestants, const MeasureOpti
   for (size_t round = 0; round < rounds; ++round)
     is_slow[round] = slowness_of(contestants, quick, round) > kSlow;
   const auto left = static_cast<double>(std::count(is_slow.begin(), is_slow.end(), false));
-  if (left < std::max(kLeastLeft * static_cast<double>(rounds), double(options.least_samples)))
+  // What takes long has few rounds, which is no sign of other work.
+  const size_t least = std::min(rounds, static_cast<size_t>(options.least_samples));
+  if (left < std::max(kLeastLeft * static_cast<double>(rounds), static_cast<double>(least)))
     return false;
   for (Contestant& each : contestants) {
     std::vector<double> kept;
@@ -122,6 +128,7 @@ bool is_settled(const std::vector<Contestant>& contestants, const MeasureOptions
 Measured measure_runs(const std::vector<std::function<void()>>& runs,
                       const MeasureOptions& options) {
   constexpr int kRoundsBeforeDropping = 3;
+  constexpr int kLongRoundsBeforeDropping = 2;
   // A machine that is very busy makes the least number of samples take any time.
   constexpr double kMostOvertime = 8;
   constexpr double kLeastOvertime = 2e6;
@@ -136,13 +143,14 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
   for (int round = 0; round < options.most_samples; ++round) {
     for (Contestant& each : contestants)
       if (!each.dropped) each.samples.push_back(each.sampler.sample());
-    if (round + 1 >= kRoundsBeforeDropping) {
+    const double elapsed = any.now() - begin;
+    const bool late = elapsed > options.seconds * 1e6;
+    if (round + 1 >= (late ? kLongRoundsBeforeDropping : kRoundsBeforeDropping)) {
       const double best = best_median(contestants);
       for (Contestant& each : contestants)
         each.dropped = each.dropped || !may_win(each, best, options.hopeless);
     }
-    const double elapsed = any.now() - begin;
-    const bool late = elapsed > options.seconds * 1e6;
+    if (late && options.stop && options.stop()) break;
     if (round + 1 >= options.least_samples && (late || is_settled(contestants, options))) break;
     if (elapsed > std::max(kMostOvertime * options.seconds * 1e6, kLeastOvertime) && round > 0)
       break;

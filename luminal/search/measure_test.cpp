@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 namespace luminal::search {
 namespace {
 
@@ -102,6 +105,53 @@ TEST_F(MeasureTest, TheClockOfTheMachineIsUsedWhereNoOtherIsGiven) {
   ASSERT_EQ(result.timings.size(), 1U);
   EXPECT_GT(result.timings[0].median_us, 0);
   EXPECT_GE(result.timings[0].samples, 1);
+}
+
+/// Runs that take so many microseconds each on a clock of their own, and are counted.
+class Runs {
+ public:
+  explicit Runs(const std::vector<double>& microseconds) : counts_(microseconds.size(), 0) {
+    for (size_t k = 0; k < microseconds.size(); ++k)
+      functions_.emplace_back([this, k, us = microseconds[k]] {
+        now_ += us;
+        ++counts_[k];
+      });
+  }
+  Measured measured(MeasureOptions options = {}) {
+    options.clock = [this] { return now_; };
+    return measure_runs(functions_, options);
+  }
+  const std::vector<int>& counts() const { return counts_; }
+
+ private:
+  double now_ = 0;
+  std::vector<int> counts_;
+  std::vector<std::function<void()>> functions_;
+};
+
+TEST(MeasureRuns, WhatTakesLongRunsAFewTimesAndIsNotCalledDisturbed) {
+  Runs runs({10e6, 11e6, 15e6});
+  const Measured result = runs.measured();
+  EXPECT_EQ(runs.counts(), (std::vector<int>{3, 3, 3}));
+  EXPECT_FALSE(result.unreliable);
+  Runs shorter({0.2e6, 0.21e6, 0.3e6});  // dropped as soon as it is seen to be hopeless
+  EXPECT_FALSE(shorter.measured().unreliable);
+  EXPECT_LT(shorter.counts()[2], shorter.counts()[0]);
+}
+
+TEST(MeasureRuns, WhenTimeIsOverOneSampleOfWhatTakesLongIsEnough) {
+  Runs runs({10e6});
+  const Measured result = runs.measured({.stop = [] { return true; }});
+  EXPECT_EQ(runs.counts(), (std::vector<int>{2}));
+  EXPECT_EQ(result.timings[0].samples, 1);
+  EXPECT_GT(result.timings[0].spread_us, 0) << "nothing is known of others";
+  EXPECT_FALSE(result.unreliable);
+}
+
+TEST(MeasureRuns, WhatTakesLittleIsMeasuredToTheEndAllTheSame) {
+  Runs quick({10, 11});
+  const Measured result = quick.measured({.stop = [] { return true; }});
+  for (const Timing& timing : result.timings) EXPECT_GE(timing.samples, 5);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ double machine_clock_us();
 /// See above. What it is given must outlive it.
 class Sampler {
  public:
-  /// Runs the function twice. `clock` may be null: the machine's. A sample takes `sample_us` at
-  /// least, about.
+  /// Runs the function twice, or once if that takes long. `clock` may be null: the machine's. A
+  /// sample takes `sample_us` at least, about.
   Sampler(const std::function<void()>& run, const std::function<double()>& clock, double sample_us);
 
   double now() const { return clock_ ? clock_() : machine_clock_us(); }

@@ -45,6 +45,8 @@ ProgramSearch search_options(const graph::Graph& graph, const Options& options,
   result.found = found;
   result.costs = costs;
   if (options.cache) result.cache = &default_choice_cache();
+  result.cut.restarts = options.restarts;
+  result.cut.seed = options.restart_seed;
   result.cut.machine = options.machine.value_or(kernel::Machine::cpu(threads_of(options)));
   result.cut.estimate = {
       .dims = options.dims, .typical_dim = options.typical_dim, .reassociate = options.reassociate};

@@ -35,4 +35,14 @@ kernel::Machine guessed_machine(const kernel::Machine& fitted, uint64_t seed, in
   return machine;
 }
 
+Options exploring(const Options& options, const kernel::Machine& fitted, uint64_t seed,
+                  int number) {
+  constexpr int kRestarts = 2;
+  Options result = options;
+  result.machine = guessed_machine(fitted, seed, number);
+  result.restarts = kRestarts;
+  result.restart_seed = support::hash_combine(seed, static_cast<uint64_t>(number));
+  return result;
+}
+
 }  // namespace luminal::compiler

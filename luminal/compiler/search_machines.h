@@ -20,4 +20,8 @@ void note_works(search::TuningDatabase& database, const KernelTuning& tuning,
 /// they fit, then quicker than that, then each constant turned by chance.
 kernel::Machine guessed_machine(const kernel::Machine& fitted, uint64_t seed, int number);
 
+/// How one more structure is looked for: by such constants, and from some cuts by chance. Measured
+/// times next to estimates make landscapes in which the standard cuts may end anywhere.
+Options exploring(const Options& options, const kernel::Machine& fitted, uint64_t seed, int number);
+
 }  // namespace luminal::compiler

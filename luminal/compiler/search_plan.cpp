@@ -251,8 +251,7 @@ class PlanSearch {
   /// One more structure, with the kernels that are new in it measured.
   void explore(int number) {
     const support::TraceSpan span("search", "another structure");
-    Options options = options_;
-    options.machine = guessed_machine(fitted_, search_.seed, number);
+    const Options options = exploring(options_, fitted_, search_.seed, number);
     const MeasuredCosts costs(database_, device_, options, *options.machine);
     PlanDraft draft(graph_, options, found_, &costs);
     if (structures_.contains(draft.structure())) return;

@@ -17,6 +17,10 @@ class LazyBench : public search::Workbench {
   search::Tried try_out(const std::vector<std::string>& schedules) override {
     return make_().try_out(schedules);
   }
+  search::Tried try_out_telling(const std::vector<std::string>& schedules,
+                                const search::OnRejected& on_rejected) override {
+    return make_().try_out_telling(schedules, on_rejected);
+  }
 
  private:
   std::function<search::Workbench&()> make_;

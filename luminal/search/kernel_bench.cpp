@@ -111,7 +111,15 @@ KernelBench::~KernelBench() {
   if (options_.memory != nullptr && options_.memory->user == this) options_.memory->user = nullptr;
 }
 
-void KernelBench::build(const std::vector<std::string>& schedules) {
+void KernelBench::tell(const std::string& schedule, const Known& known,
+                       const OnRejected& on_rejected) {
+  const auto* why = std::get_if<Rejected>(&known.outcome);
+  if (why == nullptr || !on_rejected) return;
+  const std::lock_guard lock(telling_);
+  on_rejected(schedule, *why);
+}
+
+void KernelBench::build(const std::vector<std::string>& schedules, const OnRejected& on_rejected) {
   std::vector<std::pair<const std::string*, Known*>> missing;
   for (const std::string& schedule : schedules)
     if (const auto [place, is_new] = known_.try_emplace(schedule); is_new)
@@ -124,6 +132,7 @@ void KernelBench::build(const std::vector<std::string>& schedules) {
           span.note("way", *schedule);
           known->outcome = within_memory(builder_(*schedule));
           note_rejection(span, known->outcome);
+          tell(*schedule, *known, on_rejected);
         }
       });
 }
@@ -140,12 +149,12 @@ void KernelBench::check(Known& known) {
   }
 }
 
-void KernelBench::check(const std::vector<std::string>& schedules) {
-  std::vector<Known*> unchecked;
+void KernelBench::check(const std::vector<std::string>& schedules, const OnRejected& on_rejected) {
+  std::vector<std::pair<const std::string*, Known*>> unchecked;
   for (const std::string& schedule : schedules) {
     Known& known = known_.at(schedule);
     if (!known.checked && std::holds_alternative<Candidate>(known.outcome))
-      unchecked.push_back(&known);
+      unchecked.emplace_back(&schedule, &known);
   }
   if (unchecked.empty()) return;
   if (!check_)
@@ -153,12 +162,17 @@ void KernelBench::check(const std::vector<std::string>& schedules) {
                                            options_.check);
   // Which one the others are compared with must not be a matter of chance.
   size_t first = 0;
-  while (first < unchecked.size() && !has_passed_) check(*unchecked[first++]);
+  const auto check_one = [&](size_t k) {
+    const auto& [schedule, known] = unchecked[k];
+    check(*known);
+    tell(*schedule, *known, on_rejected);
+  };
+  while (first < unchecked.size() && !has_passed_) check_one(first++);
   support::default_thread_pool().parallel_for(static_cast<int64_t>(first),
                                               static_cast<int64_t>(unchecked.size()), 1,
                                               [&](int64_t begin, int64_t end) {
                                                 for (int64_t k = begin; k < end; ++k)
-                                                  check(*unchecked[static_cast<size_t>(k)]);
+                                                  check_one(static_cast<size_t>(k));
                                               });
   if (const auto revoked = check_->revoked())
     for (auto& [schedule, known] : known_)
@@ -191,9 +205,10 @@ TensorPlaces KernelBench::places() {
   return places;
 }
 
-Tried KernelBench::try_out(const std::vector<std::string>& schedules) {
-  build(schedules);
-  check(schedules);
+Tried KernelBench::try_out_telling(const std::vector<std::string>& schedules,
+                                   const OnRejected& on_rejected) {
+  build(schedules, on_rejected);
+  check(schedules, on_rejected);
   std::vector<const Candidate*> candidates;
   std::vector<size_t> numbers;
   Tried tried;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,11 @@ class KernelBench : public Workbench {
               const BenchOptions& options = {});
   ~KernelBench() override;
 
-  Tried try_out(const std::vector<std::string>& schedules) override;
+  Tried try_out(const std::vector<std::string>& schedules) override {
+    return try_out_telling(schedules, nullptr);
+  }
+  Tried try_out_telling(const std::vector<std::string>& schedules,
+                        const OnRejected& on_rejected) override;
 
  private:
   struct Known {
@@ -74,10 +79,12 @@ class KernelBench : public Workbench {
   };
 
   /// Makes code for those that have none yet, all at a time.
-  void build(const std::vector<std::string>& schedules);
+  void build(const std::vector<std::string>& schedules, const OnRejected& on_rejected);
   /// Those that have not been checked yet, all at a time once one has passed.
-  void check(const std::vector<std::string>& schedules);
+  void check(const std::vector<std::string>& schedules, const OnRejected& on_rejected);
   void check(Known& known);
+  /// Tells of a way that was just built or checked, if it is rejected.
+  void tell(const std::string& schedule, const Known& known, const OnRejected& on_rejected);
   /// Memory for all tensors, those that are read filled.
   TensorPlaces places();
 
@@ -89,6 +96,7 @@ class KernelBench : public Workbench {
   BenchMemory own_memory_;
   std::map<std::string, Known> known_;
   std::atomic<bool> has_passed_ = false;
+  std::mutex telling_;
 };
 
 }  // namespace luminal::search

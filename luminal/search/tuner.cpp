@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 #include "luminal/support/check.h"
@@ -112,9 +113,15 @@ class Tuning {
     if (own != next.end()) next.erase(own);
     if (!default_failed) next.insert(next.begin(), default_);
     support::TraceSpan span("search", fmt::format("try {} ways", next.size()));
-    Tried tried = workbench_.try_out(next);
+    const OnRejected on_rejected = [&](const std::string& schedule, const Rejected& why) {
+      // A search that is killed while it times the others does not try it again.
+      if (why.why == Rejected::Why::kInterrupted) return;
+      database_.record({key_, schedule, why, now_seconds()});
+      told_.insert(schedule);
+    };
+    Tried tried = workbench_.try_out_telling(next, on_rejected);
     for (int again = 0; tried.unreliable && again < kRepeats && !is_stopped(); ++again)
-      tried = workbench_.try_out(next);
+      tried = workbench_.try_out_telling(next, on_rejected);
     ++result_.batches;
     result_.disturbed += tried.unreliable ? 1 : 0;
     result_.unreliable = result_.disturbed > 0;
@@ -179,7 +186,7 @@ class Tuning {
     // What was interrupted is for the next search to try again, and not for this one.
     if (rejected != nullptr && rejected->why == Rejected::Why::kInterrupted)
       give_up(record);
-    else
+    else if (!told_.contains(schedule))
       database_.record(record);
     if (options_.on_trial) options_.on_trial(record);
     ++result_.measured;
@@ -209,6 +216,7 @@ class Tuning {
   std::vector<Trial> given_up_;  // interrupted in this search
   std::set<std::string> own_tried_;
   std::set<std::string>& tried_;
+  std::set<std::string> told_;   // rejected, and recorded already
   bool is_disturbed_ = false;
   TuneResult result_;
 };

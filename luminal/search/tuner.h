@@ -22,6 +22,9 @@ struct Tried {
   bool unreliable = false;
 };
 
+/// Told of a way that does not count.
+using OnRejected = std::function<void(const std::string& schedule, const Rejected& why)>;
+
 /// Builds, checks and times ways to compute one kernel.
 class Workbench {
  public:
@@ -29,6 +32,12 @@ class Workbench {
   /// Tries ways, all of which are measured by turns. Never throws because of a way: what is wrong
   /// with it is its result.
   virtual Tried try_out(const std::vector<std::string>& schedules) = 0;
+  /// The same. Tells of ways that are rejected as soon as that is known, from any thread but one at
+  /// a time: timing the others takes longer, and may be the end of the process.
+  virtual Tried try_out_telling(const std::vector<std::string>& schedules,
+                                const OnRejected& /*on_rejected*/) {
+    return try_out(schedules);
+  }
 };
 
 /// What is going on, for progress bars.

@@ -45,6 +45,35 @@ class TunerProcesses : public testing::Test {
   const std::string path_ = (directory_ / "tuning.sqlite").string();
 };
 
+/// Says at once what it rejects, and is killed while it times the rest.
+class KilledBench : public FormulaBench {
+ public:
+  using FormulaBench::FormulaBench;
+  Tried try_out_telling(const std::vector<std::string>& schedules,
+                        const OnRejected& on_rejected) override {
+    for (const std::string& each : schedules)
+      if (each != "0,0") on_rejected(each, {Rejected::Why::kWrongResult, "planted"});
+    if (schedules.size() > 1) ::raise(SIGKILL);
+    return try_out(schedules);
+  }
+};
+
+TEST_F(TunerProcesses, WhatAKilledSearchHasRejectedIsNotTriedAgain) {
+  const pid_t child = start([&] {
+    KilledBench bench([](const std::string&) { return Timing{10, 0.1, 9}; });
+    search(bench, {.most_trials = 30, .batch = 2});
+  });
+  EXPECT_TRUE(WIFSIGNALED(status_of(child)));
+  TuningDatabase database(path_);
+  std::vector<std::string> rejected;
+  for (const TuningRecord& record : database.records(kKey))
+    if (std::holds_alternative<Rejected>(record.result)) rejected.push_back(record.schedule);
+  ASSERT_EQ(rejected.size(), 2U);
+  FormulaBench next = FormulaBench::bowl(7, 2);
+  search(next);
+  for (const std::string& each : rejected) EXPECT_EQ(next.times_tried[each], 0) << each;
+}
+
 TEST_F(TunerProcesses, AKilledSearchLosesTheBatchInFlightAndNothingElse) {
   const pid_t child = start([&] {
     int trials = 0;

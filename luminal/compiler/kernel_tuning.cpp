@@ -44,6 +44,7 @@ std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task,
                                               const std::function<bool()>& stop) {
   search::BenchOptions options;
   options.check.stop = stop;
+  options.measure.stop = stop;
   options.memory = &memory;
   options.cache = &codegen::default_kernel_cache();
   return std::make_unique<search::KernelBench>(task, runtime::default_thread_team(), options);
@@ -54,12 +55,14 @@ std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task,
 KernelTuning::KernelTuning(
     search::TuningDatabase& database, std::string device, const SearchOptions& options,
     std::function<bool()> stop,
-    std::function<void(const std::string&, const search::TuneProgress&)> progress)
+    std::function<void(const std::string&, const search::TuneProgress&)> progress,
+    std::function<double()> seconds_left)
     : database_(database),
       device_(std::move(device)),
       options_(options),
       stop_(std::move(stop)),
-      progress_(std::move(progress)) {}
+      progress_(std::move(progress)),
+      seconds_left_(std::move(seconds_left)) {}
 
 KernelTuning::~KernelTuning() = default;
 
@@ -138,6 +141,8 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   how.most_trials = trials;
   how.tried_now = &entry.tried;
   how.stop = stop_;
+  how.seconds_left = seconds_left_;
+  how.seconds_per_way = entry.seconds_per_way;
   how.on_progress = [&](const search::TuneProgress& progress) {
     progress_(entry.task.label, progress);
   };
@@ -145,6 +150,7 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   const search::TuneResult result = search::tune(database_, entry.key, *entry.space, bench, how);
   entry.choice = result.choice;
   if (result.finished) entry.finished_trials = trials;
+  entry.seconds_per_way = result.seconds_per_way;
   measured_ += result.measured;
   entry.batches += result.batches;
   entry.disturbed += result.disturbed;

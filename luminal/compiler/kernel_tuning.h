@@ -21,10 +21,11 @@ namespace luminal::compiler {
 class KernelTuning {
  public:
   /// Everything must outlive it. `stop` is asked whether to measure no more, `progress` is told
-  /// what is going on.
+  /// what is going on; what does not fit into `seconds_left`, if there is one, is not begun.
   KernelTuning(search::TuningDatabase& database, std::string device, const SearchOptions& options,
                std::function<bool()> stop,
-               std::function<void(const std::string&, const search::TuneProgress&)> progress);
+               std::function<void(const std::string&, const search::TuneProgress&)> progress,
+               std::function<double()> seconds_left = nullptr);
   ~KernelTuning();
 
   /// The number of a kernel, which is added if it is new.
@@ -60,8 +61,9 @@ class KernelTuning {
     search::TunedChoice choice;
     std::set<std::string> tried;  // in this search
     size_t finished_trials = 0;
-    size_t batches = 0;    // that were tried
-    size_t disturbed = 0;  // of these
+    size_t batches = 0;          // that were tried
+    size_t disturbed = 0;        // of these
+    double seconds_per_way = 0;  // TuneResult
     std::unique_ptr<search::Workbench> bench;
   };
 
@@ -74,6 +76,7 @@ class KernelTuning {
   std::function<bool()> stop_;
   std::function<void(const std::string&, const search::TuneProgress&)> progress_;
   std::optional<kernel::Machine> machine_;
+  std::function<double()> seconds_left_;
   search::BenchMemory memory_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::map<std::string, size_t> number_of_;  // by text and shapes

@@ -177,6 +177,7 @@ void PlanBench::settle(const std::vector<std::string>& plans, const std::vector<
   for (const auto& [name, array] : inputs_) bytes += std::ssize(array.bytes());
   search::DuelOptions how;
   how.clock = measure_.clock;
+  how.seconds = measure_.seconds;
   const bool is_small = bytes <= kMostBytes;
   if (!is_small) how.loads = 1;
   search::settle_by_duels(

@@ -42,9 +42,13 @@ constexpr size_t kFinalists = 3;
 constexpr double kLeastForFinalists = 0.2;
 constexpr double kMostForFinalists = 0.5;
 constexpr double kRunsOfFinalists = 60;
+/// Runs of each of them, at least; and about as many of kernels that nothing is known of yet.
+constexpr double kRunsOfPlan = 15;
 /// Plans of which a run takes longer are compared with the plan of the cost model only if they are
 /// the best: loading each of them takes seconds.
 constexpr double kLongRun = 20'000;
+/// Seconds that plans are compared for after an interrupt: who interrupts a search waits.
+constexpr double kHurry = 4;
 /// When nothing more is begun: what is in flight then has to end, and the plan to be written.
 constexpr double kEnd = 0.97;
 /// When no more structures are begun: the rest is for schedules of the best.
@@ -78,7 +82,8 @@ class PlanSearch {
             database_, device_, search, [this] { return !may_measure(1.0 - part_for_finalists()); },
             [this](const std::string& label, const search::TuneProgress& each) {
               show(label, each);
-            }) {
+            },
+            [this] { return seconds_for_kernels(); }) {
     if (progress_) progress_->set_budget(search.seconds);
     if (search.interruptible) watch_.emplace();
   }
@@ -119,9 +124,25 @@ class PlanSearch {
     return std::clamp(kRunsOfFinalists * run / std::max(search_.seconds, 1e-9), kLeastForFinalists,
                       kMostForFinalists);
   }
+  double seconds_for_kernels() const {
+    return (1.0 - part_for_finalists()) * search_.seconds - elapsed();
+  }
+  /// How plans are timed: neither a short search nor one that was interrupted spends seconds on it.
+  search::MeasureOptions plan_timing(bool is_hurried) const {
+    constexpr double kShare = 0.25;
+    constexpr double kLeast = 0.1;
+    constexpr double kMost = 1.5;
+    const double seconds = kShare * part_for_finalists() * search_.seconds;
+    return {.seconds = std::clamp(seconds, kLeast, is_hurried ? kHurry / 8 : kMost),
+            .least_samples = 3,
+            .sample_us = 1000};
+  }
   /// Structures cost time, too, but what is found without measuring must not depend on the clock.
   bool may_explore() const {
-    return search_.seconds > 0 ? may_measure(kForStructures) : !is_stopped();
+    if (search_.seconds <= 0) return !is_stopped();
+    // A structure is of new kernels mostly, of which nobody knows how long they take.
+    const double run = structures_.known_part(structures_.front()) * 1e-6;
+    return may_measure(kForStructures) && kRunsOfPlan * run <= seconds_for_kernels();
   }
 
   void show(const std::string& label, const search::TuneProgress& each) {
@@ -317,11 +338,6 @@ class PlanSearch {
     return structure.draft.finish();
   }
 
-  /// How long whole plans are timed when somebody waits.
-  static search::MeasureOptions hurried() {
-    return {.seconds = 0.3, .least_samples = 3, .sample_us = 1000};
-  }
-
   bool has_side_effects() const {
     return std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
                        [](const graph::Node& node) { return node.op == graph::Op::kCustom; });
@@ -351,8 +367,8 @@ class PlanSearch {
         database_.add_kernel(key.kernel, fmt::format("plan {}", all[0].structure_text),
                              "a whole plan");
       const auto bench = search_.tools.plans ? search_.tools.plans(plan_of)
-                         : is_hurried ? std::make_unique<PlanBench>(plan_of, options_, hurried())
-                                      : std::make_unique<PlanBench>(plan_of, options_);
+                                             : std::make_unique<PlanBench>(plan_of, options_,
+                                                                           plan_timing(is_hurried));
       const search::ListedSpace space(names);
       search::TuneOptions how;
       how.strategy = search::StrategyKind::kCostModel;
@@ -363,8 +379,17 @@ class PlanSearch {
       how.stop = [this, is_first = search_.seconds > 0, count = all.size()]() mutable {
         return std::exchange(is_first, false) ? is_stopped() && count == 1 : !may_measure(kEnd);
       };
+      // Where a run takes so long that nothing can be compared, no plan is run at all.
+      bool is_timed = false;
+      how.seconds_left = [&] {
+        if (is_hurried) return is_timed ? 0.0 : kHurry;
+        const double left = kEnd * search_.seconds - elapsed();
+        return is_timed ? left : std::max(left, kLeastForFinalists * search_.seconds);
+      };
+      how.seconds_per_way = kRunsOfPlan * structures_.known_part(structures_.front()) * 1e-6;
       how.keep_disturbed = false;
       how.on_trial = [&](const search::TuningRecord& record) {
+        is_timed = true;
         const auto place = std::find(names.begin(), names.end(), record.schedule) - names.begin();
         tell(record, all[static_cast<size_t>(place)].title(), place == 0);
       };

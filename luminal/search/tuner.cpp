@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "luminal/search/trial_time.h"
 #include "luminal/support/check.h"
 #include "luminal/support/trace.h"
 
@@ -56,7 +57,8 @@ class Tuning {
         workbench_(workbench),
         options_(options),
         default_(space.starts().front()),
-        tried_(options.tried_now != nullptr ? *options.tried_now : own_tried_) {}
+        tried_(options.tried_now != nullptr ? *options.tried_now : own_tried_),
+        time_(options.seconds_left, options.seconds_per_way, options.clock) {}
 
   TuneResult run() {
     const std::unique_ptr<Strategy> strategy = make_strategy(options_.strategy);
@@ -71,12 +73,15 @@ class Tuning {
             given_up_.empty() && std::none_of(records_.begin(), records_.end(), was_disturbed);
         break;
       }
+      next.resize(time_.that_fit(next.size(), default_us()));
+      if (next.empty()) break;
       try_out(std::move(next));
       if (!is_disturbed_) read();
       report();
       if (is_disturbed_) break;
     }
     result_.choice = choose(records_, default_);
+    result_.seconds_per_way = time_.seconds_per_way();
     return result_;
   }
 
@@ -106,6 +111,15 @@ class Tuning {
     return again;
   }
 
+  double default_us() const {
+    const Timing* timing = timing_in(records_, default_);
+    return timing == nullptr ? 0.0 : timing->median_us;
+  }
+
+  bool may_repeat(const Tried& tried, int again) const {
+    return tried.unreliable && again < kRepeats && !is_stopped() && time_.fits_again();
+  }
+
   void try_out(std::vector<std::string> next) {
     // The default runs along: it says how fast the machine is just now.
     const bool default_failed = timing_in(records_, default_) == nullptr && knows_default();
@@ -119,8 +133,11 @@ class Tuning {
       database_.record({key_, schedule, why, now_seconds()});
       told_.insert(schedule);
     };
+    const size_t new_ways = next.size() - (knows_default() && !default_failed ? 1 : 0);
+    time_.begin();
     Tried tried = workbench_.try_out_telling(next, on_rejected);
-    for (int again = 0; tried.unreliable && again < kRepeats && !is_stopped(); ++again)
+    time_.end(new_ways, records_.empty());
+    for (int again = 0; may_repeat(tried, again); ++again)
       tried = workbench_.try_out_telling(next, on_rejected);
     ++result_.batches;
     result_.disturbed += tried.unreliable ? 1 : 0;
@@ -216,8 +233,9 @@ class Tuning {
   std::vector<Trial> given_up_;  // interrupted in this search
   std::set<std::string> own_tried_;
   std::set<std::string>& tried_;
-  std::set<std::string> told_;   // rejected, and recorded already
+  std::set<std::string> told_;  // rejected, and recorded already
   bool is_disturbed_ = false;
+  TrialTime time_;
   TuneResult result_;
 };
 

@@ -62,6 +62,13 @@ struct TuneOptions {
   std::set<std::string>* tried_now = nullptr;
   /// Asked before every batch and before one is repeated: whether to end with what there is.
   std::function<bool()> stop = nullptr;
+  /// How long trying may still take; null: any time. No way is begun that does not fit by what is
+  /// known of trying one.
+  std::function<double()> seconds_left = nullptr;
+  /// What is known of it from before (TuneResult::seconds_per_way); 0: nothing.
+  double seconds_per_way = 0.0;
+  /// Microseconds since whenever. Null: the machine's clock.
+  std::function<double()> clock = nullptr;
   std::function<void(const TuneProgress&)> on_progress = nullptr;
   /// Told of every way that was tried now, as soon as its result is known.
   std::function<void(const TuningRecord&)> on_trial = nullptr;
@@ -86,6 +93,8 @@ struct TuneResult {
   size_t batches = 0;       ///< that were tried now
   size_t disturbed = 0;     ///< of these, also when they were repeated
   bool unreliable = false;  ///< some batch was disturbed
+  /// What trying one more takes, by the last batch or what was known before.
+  double seconds_per_way = 0.0;
 };
 
 /// What follows from records of one key: the quickest of the ways that are quicker than the default

@@ -44,7 +44,8 @@ struct SearchTrial {
 
 /// See above.
 struct SearchOptions {
-  /// How long to measure, if an earlier search of the program has left something to try. 0: measures nothing and goes by what the database holds.
+  /// How long to measure, if an earlier search of the program has left something to try. 0:
+  /// measures nothing and goes by what the database holds.
   double seconds = 60;
   uint64_t seed = 1;  ///< of what is drawn by chance
   search::StrategyKind strategy = search::StrategyKind::kLocalMoves;  ///< names schedules to try

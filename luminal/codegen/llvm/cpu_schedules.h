@@ -8,8 +8,8 @@
 namespace luminal::codegen {
 
 /// The spaces of a kernel, the family that cpu_kernel chooses by itself first. Values that make no
-/// difference to the code where a space starts are left out. New bodies go to the arena; a schedule in the options is
-/// not looked at.
+/// difference to the code where a space starts are left out. New bodies go to the arena; a schedule
+/// in the options is not looked at.
 std::vector<ScheduleSpace> cpu_schedule_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,
                                                const CpuTarget& target,
                                                const CpuKernelOptions& options);

@@ -51,7 +51,8 @@ void compile_to(const CompileArguments& arguments, const compiler::Options& opti
       search::TuningDatabase::open_to_search(search_database("compile", arguments.database));
   compiler::SearchReport report;
   const auto program = compiler::make_searched(
-      graph, options, {.seconds = *arguments.search, .database = &database}, &report);
+      graph, options, {.seconds = *arguments.search, .go_on = true, .database = &database},
+      &report);
   plan::save_plan(program->plan(), arguments.output);
   out << compiler::to_string(report);
 }

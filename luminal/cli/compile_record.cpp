@@ -55,6 +55,7 @@ void search_and_compile(const compiler::Options& options, const RecordOptions& w
   record.program = compiler::make_searched(
       record.graph->simplified(), options,
       {.seconds = *wanted.search_seconds,
+       .go_on = true,
        .database = &database,
        .on_trial = [&](const compiler::SearchTrial& trial) { tried.add(trial); }},
       &record.search.emplace());

@@ -101,7 +101,8 @@ class Explaining {
     options.explain = true;
     if (arguments_.search) {
       program_ = compiler::make_searched(
-          graph, options, {.seconds = *arguments_.search, .database = database_.get()},
+          graph, options,
+          {.seconds = *arguments_.search, .go_on = true, .database = database_.get()},
           &options_.search.emplace());
       return;
     }

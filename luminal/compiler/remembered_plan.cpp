@@ -121,14 +121,14 @@ std::string to_text(const RememberedPlan& plan) {
       "{}\nchoice {}\ndraft {}\nbest {}\nfast_us {}\nbest_us {}\nstructures {}\nkernels {}\n"
       "known {}\nrejected {}\nrank {}\nfactor {}\nfitted_rank {}\nfitted_factor {}\n"
       "pairs {}\nfitted_pairs {}\nmodel_kernels {}\n"
-      "finished {:d}\nunreliable {:d}\n",
+      "finished {:d}\nunreliable {:d}\nseconds {}\n",
       kFirstLine, plan.choice, support::to_hex(plan.draft), support::to_hex(plan.best),
       report.fast_us, report.best_us, report.structures, report.kernels,
       report.known + report.measured,  // whoever recalls it measures nothing
       report.rejected, report.model.rank_correlation, report.model.typical_factor,
       report.fitted_model.rank_correlation, report.fitted_model.typical_factor,
       report.model.pairs_in_order, report.fitted_model.pairs_in_order, report.model.kernels,
-      report.finished, report.unreliable);
+      report.finished, report.unreliable, plan.seconds);
   for (const RememberedSchedule& each : plan.schedules)
     text += fmt::format("schedule {} {} {} {}\n", each.kernel, each.default_us, each.best_us,
                         each.schedule);
@@ -156,7 +156,7 @@ std::optional<RememberedPlan> parse_remembered(const std::string& text) {
   RememberedPlan plan;
   plan.choice = lines.value("choice");
   if (plan.choice.empty() || !lines.read("draft", plan.draft) || !lines.read("best", plan.best) ||
-      !read_report(lines, plan.report))
+      !lines.read("seconds", plan.seconds) || !read_report(lines, plan.report))
     return std::nullopt;
   for (const std::string_view each : lines.schedules) {
     auto schedule = parse_schedule(each);

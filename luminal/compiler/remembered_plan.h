@@ -27,7 +27,8 @@ struct RememberedPlan {
   support::Hash128 draft;  ///< PlanDraft::structure() of that
   support::Hash128 best;   ///< the best schedules that were known of its kernels, as one hash
   std::vector<RememberedSchedule> schedules;
-  SearchReport report;  ///< without gains, which follow from the schedules; trials may be cut
+  double seconds = 0.0;  ///< budgets that were used up, added up
+  SearchReport report;   ///< without gains, which follow from the schedules; trials may be cut
 };
 
 /// Some lines.

@@ -44,9 +44,11 @@ struct SearchTrial {
 
 /// See above.
 struct SearchOptions {
-  /// How long to measure, if an earlier search of the program has left something to try. 0:
-  /// measures nothing and goes by what the database holds.
+  /// How long to measure. A program that was searched for as long already gets what was found then,
+  /// at once. 0: measures nothing and goes by what the database holds.
   double seconds = 60;
+  /// Measure for so long again where earlier searches have left something to try.
+  bool go_on = false;
   uint64_t seed = 1;  ///< of what is drawn by chance
   search::StrategyKind strategy = search::StrategyKind::kLocalMoves;  ///< names schedules to try
   size_t most_trials = 48;                                            ///< of one kernel

@@ -208,9 +208,11 @@ class PlanSearch {
     return result;
   }
 
-  /// Whether there is nothing left to try, or no time for it.
-  bool is_enough(const RememberedPlan& before) const {
-    return before.report.finished || search_.seconds <= 0;
+  /// Whether there is nothing left to try, or no more time for it than was spent already.
+  bool is_enough(const RememberedPlan& before) {
+    seconds_before_ = before.seconds;
+    const bool is_spent = !search_.go_on && search_.seconds <= before.seconds;
+    return before.report.finished || search_.seconds <= 0 || is_spent;
   }
 
   /// Whether the draft is the one that was remembered, and no better schedules became known since.
@@ -248,6 +250,8 @@ class PlanSearch {
     // What was disturbed is worth another search.
     const bool undisturbed = !report.interrupted && !report.unreliable;
     result.report.finished = report.finished && undisturbed;
+    const bool is_spent = !report.finished && undisturbed;
+    result.seconds = seconds_before_ + (is_spent ? search_.seconds : 0.0);
     database_.remember(result_key(choice_key_), to_text(result));
   }
 
@@ -525,6 +529,7 @@ class PlanSearch {
   std::map<std::string, std::optional<Plan>> plans_;
   Finalist chosen_;
   support::Hash128 choice_key_;
+  double seconds_before_ = 0;  // RememberedPlan::seconds of earlier searches
   SearchReport report_;
   bool finished_plans_ = true;
 };

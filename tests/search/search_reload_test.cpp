@@ -178,23 +178,30 @@ TEST(SearchReload, AnotherGraphOtherOptionsAndAnotherDatabaseAreSearched) {
   EXPECT_FALSE(recalled(graph, kPlain, elsewhere.options));
 }
 
-TEST(SearchReload, ASearchThatHadNoTimeIsTakenByOneWithoutAndGoesOnOtherwise) {
+TEST(SearchReload, ASearchThatHadNoTimeGoesOnWithMoreOrWhereItIsAsked) {
   const graph::Graph graph = Net().ir();
   MadeUp times;
   times.options.seconds = 1e-6;
   EXPECT_FALSE(search_plan(graph, kPlain, times.options).report.finished);
-  times.options.seconds = 0;
-  EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+  // All of it was spent, and so is none.
+  for (const double seconds : {1e-6, 0.0}) {
+    times.options.seconds = seconds;
+    EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+  }
   EXPECT_EQ(times.kernel_trials, 0);
-  // As long again is as much more.
+  // As long again is as much more, and counts for those who come later.
   times.options.seconds = 1e-6;
+  times.options.go_on = true;
   EXPECT_FALSE(search_plan(graph, kPlain, times.options).report.recalled);
+  times.options.go_on = false;
+  times.options.seconds = 2e-6;
+  EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
   times.options.seconds = 1000;
   const SearchReport whole = search_plan(graph, kPlain, times.options).report;
   EXPECT_FALSE(whole.recalled);
   EXPECT_TRUE(whole.finished);
   EXPECT_GT(times.kernel_trials, 0);
-  times.options.seconds = 1e-6;
+  times.options.go_on = true;  // there is nothing to go on with
   EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
 }
 
@@ -275,6 +282,7 @@ RememberedPlan some_plan() {
   plan.draft = support::hash128("a");
   plan.best = support::hash128("b");
   plan.schedules = {{2, 10.25, 7.5, "nest block=64 lanes=8"}, {0, 1e-3, 5e-4, "x"}};
+  plan.seconds = 60;
   plan.report.fast_us = 100.125;
   plan.report.best_us = 1.0 / 3;
   plan.report.structures = 7;
@@ -293,6 +301,7 @@ TEST(RememberedPlan, TextIsReadAsItWasWritten) {
   EXPECT_EQ(read->draft, plan.draft);
   EXPECT_EQ(read->best, plan.best);
   EXPECT_EQ(read->schedules, plan.schedules);
+  EXPECT_EQ(read->seconds, plan.seconds);
   EXPECT_EQ(to_string(read->report), to_string(plan.report));
   EXPECT_EQ(read->report.best_us, plan.report.best_us);
   EXPECT_EQ(read->report.trials, plan.report.trials);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <map>
 #include <thread>
 
 #include "luminal/graph/dim_binding.h"
@@ -52,12 +53,17 @@ GuardedTensors::GuardedTensors(const kernel::Arena& arena, const kernel::Kernel&
                                const graph::DimValues& dims, const GuardedInputs& inputs,
                                const Candidate& candidate, int threads)
     : inputs_(inputs), candidate_(candidate), threads_(threads), places_(inputs.places()) {
-  for (const kernel::Root& root : kernel.roots) {
-    const graph::TensorType& type = arena.tensor(root.tensor);
-    const int64_t count = graph::element_count(graph::extents_of(type.shape, dims));
-    results_.push_back(&add(graph::byte_size(type.dtype, count)));
+  std::map<kernel::NodeId, size_t> first_root;  // several may store parts of one tensor
+  for (size_t k = 0; k < kernel.roots.size(); ++k) {
+    const kernel::NodeId id = kernel.roots[k].tensor;
+    const auto [place, is_new] = first_root.emplace(id, k);
+    if (is_new) {
+      const graph::TensorType& type = arena.tensor(id);
+      const int64_t count = graph::element_count(graph::extents_of(type.shape, dims));
+      places_[id] = add(graph::byte_size(type.dtype, count)).data();
+    }
+    results_.push_back(is_new ? &blocks_.back() : results_[place->second]);
     first_results_.emplace_back(std::ssize(results_.back()->bytes()), inputs.side());
-    places_[root.tensor] = results_.back()->data();
   }
   for (const int64_t bytes : candidate.temporaries) temporaries_.push_back(add(bytes).data());
   int64_t scratch = 0;

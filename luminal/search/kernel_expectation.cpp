@@ -77,12 +77,23 @@ std::vector<int64_t> position(const std::vector<int64_t>& extents, int number,
 class KernelExpectation::Oracles {
  public:
   explicit Oracles(const KernelExpectation& of)
-      : oracle_(*of.arena_, *of.kernel_, of.dims_, of.data_),
+      : kernel_(*of.kernel_),
+        oracle_(*of.arena_, *of.kernel_, of.dims_, of.data_),
         wide_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kWide),
         first_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 1),
         second_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 2) {}
 
   PointOracle& oracle() { return oracle_; }
+
+  /// Who stores an element, and at which position of the axes, if that is found: several roots may
+  /// store parts of one tensor.
+  std::pair<size_t, std::optional<std::vector<int64_t>>> place_of(size_t root, int64_t position) {
+    const std::vector<kernel::Root>& roots = kernel_.roots;
+    for (size_t k = 0; k < roots.size(); ++k)
+      if (roots[k].tensor == roots[root].tensor)
+        if (auto axes = oracle_.axes_of(k, position)) return {k, std::move(axes)};
+    return {root, std::nullopt};
+  }
 
   /// All roots at one position of the axes.
   std::vector<Point> at(const std::vector<int64_t>& axes) {
@@ -105,6 +116,7 @@ class KernelExpectation::Oracles {
   }
 
  private:
+  const kernel::Kernel& kernel_;
   PointOracle oracle_;
   PointOracle wide_;
   PointOracle first_;
@@ -266,7 +278,7 @@ std::optional<std::string> KernelExpectation::fault_among(const std::vector<int6
   // Some from everywhere, if there are too many to ask about.
   const size_t step = (positions.size() + most_asked_ - 1) / most_asked_;
   for (size_t k = 0; k < positions.size(); k += step) {
-    const auto axes = oracles.oracle().axes_of(root, positions[k]);
+    const auto [owner, axes] = oracles.place_of(root, positions[k]);
     const bool are_numbers =
         std::isfinite(element(result, positions[k])) && std::isfinite(element(first, positions[k]));
     if (!axes) {
@@ -274,7 +286,7 @@ std::optional<std::string> KernelExpectation::fault_among(const std::vector<int6
       continue;
     }
     for (const Point& point : oracles.at(*axes)) {
-      if (point.root != root || point.position != positions[k]) continue;
+      if (point.root != owner || point.position != positions[k]) continue;
       if (auto what = fault_at(point, result)) return what;
       const double farthest = farthest_;
       if (!fault_of_first_) fault_of_first_ = fault_at(point, first);

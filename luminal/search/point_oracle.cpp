@@ -155,6 +155,7 @@ std::optional<std::vector<int64_t>> PointOracle::axes_of(size_t root, int64_t po
       steps.emplace_back(evaluator_.evaluate(store[dim]) - none, k);
       evaluator_.set_axis(kernel_.axes[k], axes[k]);
     }
+    if (left < 0) return std::nullopt;  // another root stores it
     std::sort(steps.rbegin(), steps.rend());
     for (const auto& [step, k] : steps) {
       if (step <= 0) return std::nullopt;

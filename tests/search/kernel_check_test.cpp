@@ -277,6 +277,36 @@ TEST(KernelCheck, IntegersOfAnySizeAreRight) {
   EXPECT_EQ(short_sums.why, Why::kWrongResult) << short_sums.detail;
 }
 
+TEST(KernelCheck, SeveralRootsMayStorePartsOfOneTensor) {
+  kernel::Arena arena;
+  const kernel::NodeId from{0};
+  const kernel::NodeId to{1};
+  arena.declare_tensor(from, {DType::kF32, {1000}});
+  arena.declare_tensor(to, {DType::kF32, {2000}});
+  const kernel::Expr axis = kernel::Expr::axis(0, 1000);
+  const kernel::BodyId loaded = arena.load(from, {axis});
+  const auto times = [&](double factor) {
+    const kernel::BodyId number = arena.constant(graph::Scalar::of(DType::kF32, factor));
+    return arena.op(graph::Op::kMul, DType::kF32, {loaded, number});
+  };
+  const kernel::Kernel kernel{{axis}, {{to, times(2), {axis}}, {to, times(3), {axis + 1000}}}};
+  KernelCheck check(arena, kernel, {});
+  Candidate candidate = std::get<Candidate>(load_candidate(
+      codegen::cpu_kernel(arena, kernel, codegen::host_target()), codegen::KernelCompiler(), {}));
+  const auto why = check.check(candidate);
+  EXPECT_EQ(why, std::nullopt) << to_string(Measurement(*why));
+  candidate.launches.back().entry = [](void* const* buffers, const int64_t*, int64_t, int64_t,
+                                       std::byte*) {
+    const auto* x = static_cast<const float*>(buffers[0]);
+    auto* y = static_cast<float*>(buffers[1]);
+    for (int i = 0; i < 2000; ++i) y[i] = i == 1761 ? 7.0F : (i < 1000 ? 2.0F : 3.0F) * x[i % 1000];
+  };
+  const auto wrong = check.check(candidate);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_EQ(wrong->why, Why::kWrongResult);
+  EXPECT_NE(wrong->detail.find("the oracle says"), std::string::npos) << wrong->detail;
+}
+
 TEST(KernelCheck, TheFirstIsNotTrustedMoreThanTheOracle) {
   Subject subject([](Graph& g) { return g.input("x", {100'000}) * 2.0F; });
   KernelCheck check = subject.check();

@@ -34,6 +34,7 @@ std::variant<Candidate, Rejected> load_candidate(const codegen::CpuKernel& code,
 Candidate Candidate::with_dims(const graph::DimValues& dims) const {
   const symbolic::Values values(dims.begin(), dims.end());
   Candidate result = *this;
+  if (form == nullptr) return result;
   result.temporaries.clear();
   for (const symbolic::Expr& bytes : form->temporaries)
     result.temporaries.push_back(symbolic::evaluate(bytes, values));

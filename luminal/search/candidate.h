@@ -49,7 +49,7 @@ struct Candidate {
   std::vector<std::shared_ptr<const runtime::CpuModule>> modules;
   /// A result is as good as the largest value near those it depends on allows (Winograd's squares).
   bool mixes_neighbours = false;
-  std::shared_ptr<const CandidateForm> form = nullptr;
+  std::shared_ptr<const CandidateForm> form = nullptr;  ///< null: its numbers are for all dims
 
   /// The same code for other dims. UserError if a number has no value for them.
   Candidate with_dims(const graph::DimValues& dims) const;

@@ -279,6 +279,7 @@ class LoopText {
 
 std::string launch_purpose(const std::string& entry) {
   if (entry == "pack") return "packs a matrix";
+  if (entry == "filter") return "transforms filters";
   if (entry == "join") return "adds up parts of sums";
   return entry == "nest" ? "stores an operand" : entry;
 }

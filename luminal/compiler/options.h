@@ -48,10 +48,9 @@ struct Options {
   std::vector<std::string> weights = {};
   /// Let rules find other definitions of values, and choose among them (docs/rules.md).
   bool rules = true;
-  /// Cuts by chance that the choice of kernels begins with besides the two standard ones, and what
-  /// they are drawn by.
+  /// Cuts by chance that the choice of kernels begins with besides the two standard ones.
   int restarts = 0;
-  uint64_t restart_seed = 1;
+  uint64_t restart_seed = 1;  ///< what they are drawn by
   /// Look at one instance for all where parts of the graph repeat (outline.h).
   bool outline = true;
   /// Keep compiled kernels on disk and use those that are there.

@@ -5,36 +5,15 @@
 #include <atomic>
 
 #include "luminal/kernel/canonical.h"
-#include "luminal/kernel/derive.h"
 #include "luminal/luminal.h"
 #include "luminal/search/calibration.h"
 #include "luminal/search/kernel_space.h"
+#include "tests/search/one_kernel.h"
 
 namespace luminal::search {
 namespace {
 
 using Why = Rejected::Why;
-
-/// The task of a graph that is one kernel.
-KernelTask task_of(const std::function<Tensor(Graph&)>& write) {
-  Graph g;
-  const Tensor y = write(g);
-  graph::Graph graph = g.ir();
-  graph.add_output("y", y.edge());
-  const kernel::GraphProgram program(graph);
-  const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
-  kernel::Arena arena;
-  const auto kernel =
-      std::get<kernel::Kernel>(kernel::derive(arena, program, cut, program.output(0)));
-  const kernel::CanonicalKernel names = kernel::canonicalize(arena, kernel);
-  KernelTask task;
-  task.text = names.text;
-  task.label = "a kernel";
-  task.arena = std::make_shared<kernel::Arena>();
-  task.kernel = kernel::rebuild(arena, kernel, names, *task.arena);
-  task.options.threads = 2;
-  return task;
-}
 
 Tensor doubled(Graph& g) { return g.input("x", {1000}) * 2.0F; }
 

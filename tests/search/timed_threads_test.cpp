@@ -9,36 +9,20 @@
 #include "luminal/compiler/make_compiled.h"
 #include "luminal/compiler/search_plan.h"
 #include "luminal/kernel/canonical.h"
-#include "luminal/kernel/derive.h"
 #include "luminal/luminal.h"
 #include "luminal/search/kernel_bench.h"
 #include "luminal/search/kernel_data.h"
 #include "luminal/search/kernel_space.h"
 #include "luminal/support/error.h"
 #include "tests/search/made_up_search.h"
+#include "tests/search/one_kernel.h"
 
 namespace luminal::search {
 namespace {
 
 /// Doubles so many numbers.
 KernelTask doubling(int64_t count, int threads) {
-  Graph g;
-  const Tensor y = g.input("x", {count}) * 2.0F;
-  graph::Graph graph = g.ir();
-  graph.add_output("y", y.edge());
-  const kernel::GraphProgram program(graph);
-  const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
-  kernel::Arena arena;
-  const auto kernel =
-      std::get<kernel::Kernel>(kernel::derive(arena, program, cut, program.output(0)));
-  const kernel::CanonicalKernel names = kernel::canonicalize(arena, kernel);
-  KernelTask task;
-  task.text = names.text;
-  task.label = "doubled";
-  task.arena = std::make_shared<kernel::Arena>();
-  task.kernel = kernel::rebuild(arena, kernel, names, *task.arena);
-  task.options.threads = threads;
-  return task;
+  return task_of([=](Graph& g) { return g.input("x", {count}) * 2.0F; }, threads);
 }
 
 /// Where the ranges began that the code below was called for, in this process.

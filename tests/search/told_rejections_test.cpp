@@ -5,34 +5,18 @@
 #include <set>
 
 #include "luminal/kernel/canonical.h"
-#include "luminal/kernel/derive.h"
 #include "luminal/luminal.h"
 #include "luminal/search/kernel_bench.h"
 #include "luminal/search/kernel_space.h"
 #include "luminal/search/sampler.h"
+#include "tests/search/one_kernel.h"
 
 namespace luminal::search {
 namespace {
 
 /// x * 2 as a task.
 KernelTask doubled() {
-  Graph g;
-  const Tensor y = g.input("x", {1000}) * 2.0F;
-  graph::Graph graph = g.ir();
-  graph.add_output("y", y.edge());
-  const kernel::GraphProgram program(graph);
-  const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
-  kernel::Arena arena;
-  const auto kernel =
-      std::get<kernel::Kernel>(kernel::derive(arena, program, cut, program.output(0)));
-  const kernel::CanonicalKernel names = kernel::canonicalize(arena, kernel);
-  KernelTask task;
-  task.text = names.text;
-  task.label = "a kernel";
-  task.arena = std::make_shared<kernel::Arena>();
-  task.kernel = kernel::rebuild(arena, kernel, names, *task.arena);
-  task.options.threads = 2;
-  return task;
+  return task_of([](Graph& g) { return g.input("x", {1000}) * 2.0F; });
 }
 
 /// Code of the task, spoilt if that is asked for.

@@ -52,6 +52,14 @@ TEST_P(PaddedProducts, AreJoinedWithZeros) {
   expect_like_oracle(g_, concat({matmul(x_, w_), zeros(g_, {5, 48}, dtype())}, 0));
 }
 
+// Columns of the matrix come from several tensors by their position, which is no padding.
+TEST_P(PaddedProducts, AreOfMatricesSideBySide) {
+  Tensor given = g_.weight("given", {64, 48}, dtype());
+  expect_like_oracle(g_, matmul(x_, concat({w_, w_ * 2.0}, 1)));
+  expect_like_oracle(g_, concat({matmul(x_, given), matmul(x_, w_)}, 1));
+  expect_like_oracle(g_, concat({matmul(x_, w_), matmul(x_, given)}, 1));
+}
+
 TEST_P(PaddedProducts, AreMaskedByPosition) {
   expect_like_oracle(g_, tril(matmul(x_, transpose(x_))));
   expect_like_oracle(g_, matmul(tril(matmul(x_, transpose(x_))), x_));  // causal linear attention

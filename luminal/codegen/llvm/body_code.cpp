@@ -131,11 +131,11 @@ bool BodyCode::pads_with_zeros(const BodyNode& where) const {
 }
 
 Value* BodyCode::where(const BodyNode& node) {
+  if (!pads_with_zeros(node)) return BodyValues::where(node);
   if (prepared_.contains(node.children[0])) return load(node.children[0]);
   // A load may stand for a product that was computed here: nothing is in memory then.
-  if (pads_with_zeros(node) && known_value(node.children[0]) == nullptr)
-    return guarded_load(node.children[0], conditions(node.exprs), node.exprs);
-  return BodyValues::where(node);
+  if (known_value(node.children[0]) != nullptr) return BodyValues::where(node);
+  return guarded_load(node.children[0], conditions(node.exprs), node.exprs);
 }
 
 /// The positions of an axis that runs along the lanes, one per lane.

@@ -1,5 +1,6 @@
 #include "luminal/codegen/llvm/fused_math.h"
 
+#include <algorithm>
 #include <numbers>
 
 namespace luminal::codegen {
@@ -11,6 +12,7 @@ using kernel::Arena;
 using kernel::BodyId;
 using kernel::BodyKind;
 using kernel::BodyNode;
+using symbolic::Expr;
 
 bool is_op(const BodyNode& node, Op op) { return node.kind == BodyKind::kOp && node.op == op; }
 
@@ -74,23 +76,54 @@ std::optional<Difference> difference_from_maximum(const Arena& arena, const Body
 }
 
 /// Whether two bodies are the same but for the names of axes, as far as so many nodes tell.
-bool is_same(const Arena& arena, BodyId a, BodyId b, std::span<const symbolic::Binding> axes,
+bool is_same(const Arena& arena, BodyId a, BodyId b, std::vector<symbolic::Binding>& axes,
              int& nodes) {
   a = before_widening(arena, a);
   b = before_widening(arena, b);
-  if (a == b) return true;
   const BodyNode& left = arena[a];
+  const auto is_renamed = [&](const symbolic::Binding& each) {
+    return kernel::contains(left.free, each.symbol);
+  };
+  if (a == b && std::none_of(axes.begin(), axes.end(), is_renamed)) return true;
   const BodyNode& right = arena[b];
-  if (--nodes < 0 || left.kind != right.kind || left.kind == BodyKind::kReduce ||
-      left.op != right.op || left.dtype != right.dtype || left.tensor != right.tensor ||
-      left.exprs.size() != right.exprs.size() || left.children.size() != right.children.size() ||
-      left.kind == BodyKind::kConstant || !left.index_values.empty())
+  if (--nodes < 0 || left.kind != right.kind || left.op != right.op || left.dtype != right.dtype ||
+      left.tensor != right.tensor || left.exprs.size() != right.exprs.size() ||
+      left.children.size() != right.children.size() || !left.index_values.empty() ||
+      !right.index_values.empty())
     return false;
-  for (size_t k = 0; k < left.exprs.size(); ++k)
-    if (symbolic::substitute(left.exprs[k], axes) != right.exprs[k]) return false;
-  for (size_t k = 0; k < left.children.size(); ++k)
-    if (!is_same(arena, left.children[k], right.children[k], axes, nodes)) return false;
-  return true;
+  if (left.kind == BodyKind::kConstant) return a == b;
+  const size_t outside = axes.size();
+  const bool binds = left.kind == BodyKind::kReduce;
+  for (size_t k = 0; k < left.exprs.size(); ++k) {
+    if (binds && left.exprs[k].axis_extent() == right.exprs[k].axis_extent())
+      axes.push_back({left.exprs[k], right.exprs[k]});
+    else if (binds || symbolic::substitute(left.exprs[k], axes) != right.exprs[k])
+      return false;
+  }
+  const bool same =
+      std::equal(left.children.begin(), left.children.end(), right.children.begin(),
+                 [&](BodyId one, BodyId other) { return is_same(arena, one, other, axes, nodes); });
+  axes.resize(outside);
+  return same;
+}
+
+/// The axes of x that a row runs along, in the order of those that its maximum is over; nothing if
+/// the maximum is of something else.
+std::optional<std::vector<Expr>> row_of(const Arena& arena, const Difference& difference) {
+  constexpr int kMostNodes = 256;
+  const BodyNode& maximum = arena[difference.maximum];
+  std::vector<Expr> row;
+  for (const Expr& axis : arena[difference.x].free)
+    if (!kernel::contains(maximum.free, axis)) row.push_back(axis);
+  if (row.size() != maximum.exprs.size()) return std::nullopt;
+  std::vector<symbolic::Binding> axes;
+  for (size_t k = 0; k < row.size(); ++k) {
+    if (maximum.exprs[k].axis_extent() != row[k].axis_extent()) return std::nullopt;
+    axes.push_back({maximum.exprs[k], row[k]});
+  }
+  int nodes = kMostNodes;
+  if (!is_same(arena, maximum.children[0], difference.x, axes, nodes)) return std::nullopt;
+  return row;
 }
 
 /// x^3, however it is written.
@@ -173,9 +206,19 @@ bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
   return difference_from_maximum(arena, node).has_value();
 }
 
+namespace {
+
+/// The difference in exp(x - the maximum of the row that x is in).
+std::optional<Difference> relative_exponent(const Arena& arena, const BodyNode& node) {
+  if (!is_op(node, Op::kExp) || node.dtype == DType::kF64) return std::nullopt;
+  const auto difference = difference_from_maximum(arena, arena[node.children[0]]);
+  return difference && row_of(arena, *difference) ? difference : std::nullopt;
+}
+
+}  // namespace
+
 bool is_relative_exp(const Arena& arena, const BodyNode& node) {
-  return is_op(node, Op::kExp) && node.dtype != DType::kF64 &&
-         subtracts_maximum(arena, arena[node.children[0]]);
+  return relative_exponent(arena, node).has_value();
 }
 
 bool is_sum_of_relative_exps(const Arena& arena, const BodyNode& node) {
@@ -183,22 +226,26 @@ bool is_sum_of_relative_exps(const Arena& arena, const BodyNode& node) {
 }
 
 std::optional<BodyId> maximum_of_relative_exps(const Arena& arena, const BodyNode& node) {
-  if (node.kind != BodyKind::kReduce || node.op != Op::kSum ||
-      !is_relative_exp(arena, arena[node.children[0]]))
+  if (node.kind != BodyKind::kReduce || node.op != Op::kSum) return std::nullopt;
+  const auto difference = relative_exponent(arena, arena[node.children[0]]);
+  if (!difference ||
+      kernel::make_axis_set(node.exprs) != kernel::make_axis_set(*row_of(arena, *difference)))
     return std::nullopt;
-  const BodyNode& exponential = arena[node.children[0]];
-  const auto difference = difference_from_maximum(arena, arena[exponential.children[0]]);
-  const BodyNode& maximum = arena[difference->maximum];
-  if (maximum.exprs.size() != node.exprs.size()) return std::nullopt;
-  std::vector<symbolic::Binding> axes;
-  for (size_t k = 0; k < node.exprs.size(); ++k) {
-    if (maximum.exprs[k].axis_extent() != node.exprs[k].axis_extent()) return std::nullopt;
-    axes.push_back({maximum.exprs[k], node.exprs[k]});
-  }
-  int nodes = 64;
-  if (!is_same(arena, maximum.children[0], difference->x, axes, nodes)) return std::nullopt;
   return difference->maximum;
 }
+
+namespace {
+
+/// Whether a dividend is one of the exponentials that the divisor adds up, so that it is at most 1.
+bool is_over_row_sum(const Arena& arena, const BodyNode& quotient) {
+  const auto total = maximum_of_relative_exps(arena, arena[quotient.children[1]]);
+  const BodyNode& dividend = arena[before_widening(arena, quotient.children[0])];
+  if (!total) return false;
+  const auto difference = relative_exponent(arena, dividend);
+  return difference && difference->maximum == *total;
+}
+
+}  // namespace
 
 llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMath& math,
                              llvm::function_ref<llvm::Value*(BodyId)> value_of) {
@@ -207,9 +254,7 @@ llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMat
     return math.rounded_sum(value_of(node.children[0]), value_of(node.children[1]));
   if (const auto x = absolute_of(arena, node)) return math.absolute(value_of(*x));
   if (!graph::is_float(node.dtype) || node.dtype == DType::kF64) return nullptr;
-  if (is_op(node, Op::kDiv) &&
-      is_relative_exp(arena, arena[before_widening(arena, node.children[0])]) &&
-      is_sum_of_relative_exps(arena, arena[node.children[1]]))
+  if (is_op(node, Op::kDiv) && is_over_row_sum(arena, node))
     return math.over_row_sum(value_of(node.children[0]), value_of(node.children[1]));
   if (is_op(node, Op::kMul)) return gated_half(arena, node, math, value_of);
   if (!is_op(node, Op::kAdd)) return nullptr;

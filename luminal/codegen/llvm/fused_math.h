@@ -16,7 +16,8 @@
 
 namespace luminal::codegen {
 
-/// exp(x - the maximum of a row), and the sum of these over the same row, which is at least 1.
+/// exp(x - the maximum of the row that x is in), and the sum of these over the same row, which is
+/// at least 1.
 bool is_relative_exp(const kernel::Arena& arena, const kernel::BodyNode& node);
 bool is_sum_of_relative_exps(const kernel::Arena& arena, const kernel::BodyNode& node);
 /// The maximum of such a sum; nothing if it is none.

@@ -31,6 +31,24 @@ TEST(AttentionGraphs, NamedAttentionIsOneKernelInEveryDtype) {
       }
 }
 
+TEST(AttentionGraphs, WithoutAnyKeysResultsAreZero) {
+  for (const int64_t most : {1, 4096})
+    for (const int64_t queries : {1, 3, 20})
+      for (const DType dtype : {f32, bf16}) {
+        SCOPED_TRACE(fmt::format("at most {} keys, {} queries in {}", most, queries, dtype));
+        Graph g;
+        const Dim n = g.dim("n", 0, most);
+        const Tensor q = g.input("q", {2, queries, 8}, dtype), k = g.input("k", {2, n, 8}, dtype),
+                     v = g.input("v", {2, n, 8}, dtype);
+        const Tensor y = cast(attention(q, k, v), f32);
+        Executable exe = compile(g, {y});
+        exe.set(q, Array(dtype, {2, queries, 8}));
+        for (const Tensor& each : {k, v}) exe.set(each, Array(dtype, {2, 0, 8}));
+        exe.run();
+        for (const float value : exe.get<float>(y)) ASSERT_EQ(value, 0.0F);
+      }
+}
+
 TEST(AttentionGraphs, InfiniteValuesGiveInfiniteResults) {
   for (const int64_t heads : {1, 2})
     for (const int64_t queries : {1, 2, 40})

@@ -165,6 +165,8 @@ void AttentionBlocks::store_results(Value* query, Value* max, Value* total,
       Value* other = body_.wide_value(factor);
       value = divides ? ir_.CreateFDiv(value, other) : ir_.CreateFMul(value, other);
     }
+    // Factors left the sum, and without any keys the total is 0: a sum of nothing has neither.
+    value = ir_.CreateSelect(builder_.splat(any, lanes_), value, constant(0));
     body_.define(plan_.output, value);
     const kernel::Root& root = code_.kernel.roots[0];
     body_.store(root, body_.wide_value(root.value));

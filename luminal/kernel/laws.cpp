@@ -286,7 +286,12 @@ BodyId reduce_broadcast(Arena& arena, BodyId id) {
   if (kept.size() == node.exprs.size()) return id;
   const BodyId rest = arena.reduce(node.op, kept, node.children[0]);
   if (node.op == Op::kReduceMax) return rest;
-  return arena.op(Op::kMul, node.dtype, {rest, arena.iota(times, node.dtype)});
+  // Narrow floats do not hold every count: f16 ends before 65536.
+  if (!graph::is_float(node.dtype) || graph::bits(node.dtype) >= 32)
+    return arena.op(Op::kMul, node.dtype, {rest, arena.iota(times, node.dtype)});
+  const BodyId wide = arena.op(Op::kCast, DType::kF32, {rest});
+  const BodyId all = arena.op(Op::kMul, DType::kF32, {wide, arena.iota(times, DType::kF32)});
+  return arena.op(Op::kCast, node.dtype, {all});
 }
 
 BodyId merge_reduction(Arena& arena, BodyId id) {

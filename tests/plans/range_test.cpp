@@ -59,6 +59,41 @@ TEST(Range, FactorsStayInSumsThatTheyKeepSmall) {
   expect_as_interpreted(g, sum(square(x * 1e20), 1), {{x, sized({3, 16}, 1e-28)}});
 }
 
+TEST(Range, CountsOfNarrowSumsAreNotNarrow) {
+  for (const DType dtype : {f16, bf16, f8e5m2}) {
+    Graph g;
+    Tensor x = g.input("x", {4, 1}, dtype);
+    Tensor y = cast(sum(expand(x, {4, 65536}), 1), f32);
+    expect_as_interpreted(g, y, {{x, sized({4, 1}, 0.0078125).cast(dtype)}});
+  }
+}
+
+TEST(Range, PartsOfALongNarrowSumAreNotNarrow) {
+  Graph g;
+  Tensor x = g.input("x", {1 << 16}, f16);
+  Array halves(f16, {1 << 16});  // of both signs, and 1 more
+  for (int64_t k = 0; k < halves.size(); ++k)
+    halves.set(k, Scalar::of(f16, k == 5 ? 2001 : 2 * k < halves.size() ? 2000 : -2000));
+  expect_as_interpreted(g, cast(sum(x, 0), f32), {{x, halves}});
+}
+
+TEST(Range, ExponentialsAboveTheMaximumOfOtherValuesAreWhatTheyAre) {
+  for (const int64_t columns : {5, 16, 40}) {
+    Graph g;
+    Tensor x = g.input("x", {2, columns}), z = g.input("z", {2, columns});
+    Tensor m = max(z, 1, true);
+    Tensor total = sum(exp(z - m), 1, true);
+    expect_as_interpreted(g, exp(x - m) / total,
+                          {{x, sized({2, columns}, 20)}, {z, sized({2, columns}, 0.5)}});
+    Array infinite = sized({2, columns}, INFINITY);
+    Executable exe = compile(g, {exp(x - m) / total});
+    exe.set(x, infinite);
+    exe.set(z, sized({2, columns}, 0.5));
+    exe.run();
+    for (const float value : exe.get<float>(exe.output(0))) EXPECT_EQ(value, INFINITY);
+  }
+}
+
 TEST(Range, FactorsStayInProductsThatTheyKeepSmall) {
   Graph g;
   Tensor x = g.input("x", {5, 32}), w = g.input("w", {32, 24}), c = g.input("c", {5, 1});

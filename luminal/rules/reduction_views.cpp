@@ -44,6 +44,8 @@ bool reduces_nothing(int64_t count, const Access& operand) {
                      [](const Expr& extent) { return extent.is_constant(1); });
 }
 
+bool is_narrow_float(DType dtype) { return graph::is_float(dtype) && graph::bits(dtype) < 32; }
+
 constexpr int64_t kLongReduction = 1 << 16, kFewResults = 64, kLargestStep = 1024;
 
 }  // namespace
@@ -58,7 +60,8 @@ std::optional<Plan> merged_reductions(int64_t count, const Access& outer, int64_
 }
 
 std::optional<Plan> split_reduction(const TensorType& type, int64_t count, const Access& operand) {
-  if (count != 1) return std::nullopt;
+  // Parts that are rounded to a narrow float might leave its range where the sum does not.
+  if (count != 1 || is_narrow_float(type.dtype)) return std::nullopt;
   const int axis = operand.view.rank() - 1;
   const std::optional<int64_t> extent =
       operand.domain()[static_cast<size_t>(axis)].constant_value();
@@ -72,6 +75,18 @@ std::optional<Plan> split_reduction(const TensorType& type, int64_t count, const
   TensorType partial = type;
   partial.shape.push_back(step);
   return Plan{{parts, {View::identity(partial.shape), type.dtype}}, {partial}, {}};
+}
+
+std::optional<Plan> split_narrow_reduction(const TensorType& type, int64_t count,
+                                           const Access& operand) {
+  if (!is_narrow_float(type.dtype)) return std::nullopt;
+  const TensorType wide{DType::kF32, type.shape};
+  std::optional<Plan> plan = split_reduction(wide, count, {operand.view, DType::kF32});
+  if (plan) {
+    plan->types.push_back(wide);
+    plan->types.push_back({DType::kF32, operand.view.source()});
+  }
+  return plan;
 }
 
 std::optional<Plan> without_unit_axes(int64_t count, const Access& operand) {
@@ -153,6 +168,14 @@ bool is_lossless(const TensorType& from, const TensorType& to) {
 bool casts_end_alike(const TensorType& from, const TensorType& between, const TensorType& to) {
   return !graph::is_integer(from.dtype) || !graph::is_float(between.dtype) ||
          !graph::is_integer(to.dtype) || is_lossless(from, to);
+}
+
+bool is_maximum_of_casts(int64_t count, const Access& operand, const TensorType& from) {
+  if (Scalar::lowest(operand.dtype).as_double() == Scalar::lowest(from.dtype).as_double())
+    return true;
+  const graph::Shape& domain = operand.domain();
+  return std::all_of(domain.end() - count, domain.end(),
+                     [](const Expr& extent) { return provably_ge(extent, 1); });
 }
 
 bool is_permutation(const Access& access) {

@@ -16,6 +16,11 @@ std::optional<Plan> merged_reductions(int64_t count, const Access& outer, int64_
 ///   type 0: after the first    views: the operand over the first; its result in the second
 std::optional<Plan> split_reduction(const TensorType& type, int64_t count, const Access& operand);
 
+/// The same of narrow floats, with all values in f32.
+///   types: as above; the result's; the whole operand's    views: as above
+std::optional<Plan> split_narrow_reduction(const TensorType& type, int64_t count,
+                                           const Access& operand);
+
 /// Reduced axes of extent 1 dropped.    views: the operand    count 0: the axes left, at least 1
 std::optional<Plan> without_unit_axes(int64_t count, const Access& operand);
 
@@ -45,6 +50,10 @@ bool is_lossless(const TensorType& from, const TensorType& to);
 /// True if a cast from the first dtype through the second, which holds all of it, to the third
 /// gives what one cast gives. Integers wrap where floats are cut to the range of an integer.
 bool casts_end_alike(const TensorType& from, const TensorType& between, const TensorType& to);
+
+/// True if the maximum over `count` axes of lossless casts is the cast of the maximum: there is
+/// something to reduce, or the lowest values of both dtypes, which stand for nothing, are the same.
+bool is_maximum_of_casts(int64_t count, const Access& operand, const TensorType& from);
 
 /// True if a view permutes what it reads: every element once.
 bool is_permutation(const Access& view);

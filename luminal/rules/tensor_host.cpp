@@ -93,6 +93,11 @@ bool holds_counts(const TensorType& type) {
   return is_integer(type) || (is_float(type) && graph::bits(type.dtype) >= 32);
 }
 
+/// Whether what lies between may be as large or small as in f32.
+bool has_wide_range(const TensorType& type) {
+  return holds_counts(type) || type.dtype == graph::DType::kBF16;
+}
+
 template <typename T>
 std::optional<T> item(const std::vector<T>& list, int64_t k) {
   const auto at = static_cast<size_t>(k);
@@ -151,8 +156,10 @@ void add_views(Builder& builder) {
   builder.predicate("is-integer", &is_integer);
   builder.predicate("is-unsigned", &is_unsigned);
   builder.predicate("holds-counts", &holds_counts);
+  builder.predicate("has-wide-range", &has_wide_range);
   builder.predicate("is-lossless", &is_lossless);
   builder.predicate("ends-alike", &casts_end_alike);
+  builder.predicate("maximum-of-casts", &is_maximum_of_casts);
 }
 
 void add_numbers(Builder& builder) {
@@ -201,6 +208,7 @@ void add_slices(Builder& builder) {
 void add_reductions(Builder& builder) {
   builder.native("merged-reductions", kGuarded<&merged_reductions>);
   builder.native("split-reduction", kGuardedReduction<&split_reduction>);
+  builder.native("split-narrow-reduction", kGuardedReduction<&split_narrow_reduction>);
   builder.native("without-unit-axes", kGuarded<&without_unit_axes>);
   builder.native("reduced-nothing", kGuarded<&reduced_nothing>);
   builder.native("without-broadcast-axes", kGuarded<&without_broadcast_axes>);

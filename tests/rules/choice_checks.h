@@ -71,9 +71,12 @@ struct Sample {
 inline Sample random_sample(const graph::Graph& graph, uint64_t seed, bool special) {
   std::mt19937_64 random(seed);
   Sample sample;
-  for (const auto& [dim, interval] : graph.dims())
-    sample.dims[dim] = std::clamp<int64_t>(interval.lo + static_cast<int64_t>(random() % 4),
+  for (const auto& [dim, interval] : graph.dims()) {
+    const auto above = static_cast<int64_t>(random() % 4);
+    // Nothing at all is as likely as something.
+    sample.dims[dim] = std::clamp<int64_t>(interval.lo == 0 ? above - 1 : interval.lo + above,
                                            interval.lo, interval.hi);
+  }
   std::normal_distribution<> normal(0.0, 1.5);
   for (const graph::Node& node : graph.nodes()) {
     if (node.op != graph::Op::kInput) continue;

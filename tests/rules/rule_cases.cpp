@@ -149,6 +149,10 @@ std::vector<RuleCase> reduction_cases() {
       {"split-long-sum",
        [](const G& g, const S& s) -> Tensors { return {sum(input(g, "x", {1 << 16}, s), 0)}; },
        kWide});
+  cases.push_back(
+      {"split-long-narrow-sum",
+       [](const G& g, const S& s) -> Tensors { return {sum(input(g, "x", {1 << 16}, s), 0)}; },
+       {bf16, f16}});
   cases.push_back({"reduction-of-one", [](const G& g, const S& s) -> Tensors {
                      Tensor x = input(g, "x", {s.a, 1, 1}, s);
                      return {sum(x, {1, 2}), max(x, {1, 2})};
@@ -200,7 +204,8 @@ std::vector<RuleCase> cast_cases() {
                    narrow});
   cases.push_back({"max-of-casts",
                    [=](const G& g, const S& s) -> Tensors {
-                     return {max(cast(input(g, "x", {s.a, 3}, s), wide(s)), 1)};
+                     Tensor x = cast(input(g, "x", {s.a, 3}, s), wide(s));
+                     return {max(x, 1), max(x, 0)};
                    },
                    narrow});
   cases.push_back({"gather-of-cast", [](const G& g, const S& s) -> Tensors {

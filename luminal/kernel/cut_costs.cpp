@@ -63,6 +63,11 @@ struct CutCosts::State {
 
   /// Nodes computed by the kernel of `root`, and the materialised ones it reads.
   RegionKey region(const Cut& cut, NodeId root) {
+    return *region_within(cut, root, program.size());
+  }
+
+  /// The same, if no more than `most` nodes are computed.
+  std::optional<RegionKey> region_within(const Cut& cut, NodeId root, size_t most) {
     RegionKey key{root, {}, {}, {}};
     std::vector<NodeId> pending{root};
     begin_walk();
@@ -74,6 +79,7 @@ struct CutCosts::State {
         key.border.push_back(id);
         continue;
       }
+      if (key.inside.size() == most) return std::nullopt;
       key.inside.push_back(id);
       for (const graph::Edge& edge : program.node(id).operands)
         if (first_visit(edge.node)) pending.push_back(edge.node);
@@ -217,11 +223,13 @@ const CutCosts::Costed& CutCosts::kernel(const Cut& cut, NodeId id) {
 }
 
 const CutCosts::Costed* CutCosts::known(const Cut& cut, NodeId id) {
-  const RegionKey key = state_->region(cut, id);
-  const auto found = state_->kernels.find(key);
+  // Moves inside of one endless chain would walk all of it each time.
+  static const Costed kTooLarge{kRejected, {}, {}};
+  const std::optional<RegionKey> key = state_->region_within(cut, id, state_->options.most_nodes);
+  if (!key) return &kTooLarge;
+  const auto found = state_->kernels.find(*key);
   if (found != state_->kernels.end()) return &found->second;
-  const bool rejected = key.inside.size() > state_->options.most_nodes;
-  return rejected || is_known(cut, id) ? &kernel(cut, id) : nullptr;
+  return is_known(cut, id) ? &kernel(cut, id) : nullptr;
 }
 
 const CutCosts::Costed* CutCosts::affordable(const Cut& cut, NodeId id) {

@@ -35,6 +35,8 @@ struct Expected {
   /// Parts of a sum may be infinities of both signs where the sum is one: a NaN is not judged
   /// there.
   bool has_sum = false;
+  /// Whether that may be, by element: in f64 it is finite. Empty: not known, it may be anywhere.
+  std::vector<bool> left_range = {};
 };
 
 /// How many times the distance between the oracle's runs an element may be away. More where sums

@@ -139,6 +139,18 @@ TEST(Expected, PartsOfASumThatOverflowsMayCancelToNaN) {
   EXPECT_FALSE(compared({1, 2, 3, 4}, NAN).passed());
 }
 
+TEST(Expected, AnInfinityThatNoSumMadeIsJudged) {
+  Graph graph;
+  const NodeId x = graph.add_input("x", DType::kF32, {2, 2});
+  graph.add_output("y", graph.whole(graph.add(Op::kSum, {graph.whole(x)}, ReduceAttribute{1})));
+  const Array terms =
+      Array::from<double>(DType::kF32, {2, 2}, std::vector<double>{INFINITY, 1, 3e38, 3e38});
+  const Expected expected = expected_of(graph, {{"x", terms}})[0];
+  EXPECT_TRUE(compare(floats(DType::kF32, {INFINITY, INFINITY}), expected).passed());
+  EXPECT_TRUE(compare(floats(DType::kF32, {INFINITY, NAN}), expected).passed());
+  EXPECT_FALSE(compare(floats(DType::kF32, {NAN, INFINITY}), expected).passed());
+}
+
 TEST(Expected, PartialSumsOfLongSumsAreRoundedToo) {
   constexpr int64_t kTerms = 3136;
   Graph graph;

@@ -38,6 +38,8 @@ class CompiledProgram : public graph::Program {
   virtual std::vector<graph::Array> run(const graph::RunRequest& request, StepWatcher& watcher) = 0;
   /// What the plan holds of the program is shared by all runs; only one may run at a time.
   virtual const Plan& plan() const = 0;
+  /// The program of the plan that runs with this request: itself, unless there are buckets.
+  virtual CompiledProgram& chosen(const graph::RunRequest& /*request*/) { return *this; }
   /// Bytes of memory that runs with the last dims share: slots, scratch, prepared data.
   virtual int64_t working_bytes() const = 0;
 };

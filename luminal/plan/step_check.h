@@ -57,7 +57,7 @@ StepCheckReport check_steps(CompiledProgram& program, const graph::RunRequest& r
                             const StepCheckOptions& options = {});
 
 /// For people: that all is well, or the wrong step with its label, schedule, worst element, what it
-/// should compute and its loops.
+/// should compute and its loops. The plan is that of the program which was chosen.
 std::string to_string(const StepCheckReport& report, const Plan& plan);
 
 /// A program whose every run is checked; a fault is an InternalError with the report.

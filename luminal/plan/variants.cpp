@@ -58,17 +58,16 @@ class VariantProgram : public CompiledProgram {
     chosen(request).run_into(request, outputs);
   }
   std::vector<Array> run(const RunRequest& request, StepWatcher& watcher) override {
-    return programs_[0]->run(request, watcher);
+    return chosen(request).run(request, watcher);
   }
-
- private:
-  CompiledProgram& chosen(const RunRequest& request) {
+  CompiledProgram& chosen(const RunRequest& request) override {
     const bool told = std::all_of(
         plan_.made_for.begin(), plan_.made_for.end(),
         [&](const auto& dim) { return request.dims.find(dim.first) != request.dims.end(); });
     return *programs_[told ? variant_for(plan_, request.dims) : variant_by_data(request)];
   }
 
+ private:
   size_t variant_by_data(const RunRequest& request) const {
     std::map<std::string, const Array*> inputs;
     for (const auto& [name, value] : request.inputs)

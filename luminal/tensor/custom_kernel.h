@@ -15,7 +15,7 @@
 //   operators    those of C but for = inside of expressions, ++, pointers and the comma
 //   functions    exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh
 //                erf floor ceil round trunc abs fabs isnan isinf isfinite, pow fmod, max min fmax
-//                fmin (NaN if either is)
+//                fmin (NaN if either is); round takes halves to the even neighbour, as tensors do
 //   constants    true false INFINITY NAN, and the named dims of the shapes
 // Operands meet as tensors do (promotion.h), a literal takes the dtype of the other side, integer
 // division truncates. A float does not become an integer without a cast.

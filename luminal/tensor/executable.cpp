@@ -11,7 +11,9 @@
 #include "luminal/graph/listing.h"
 #include "luminal/graph/npy.h"
 #include "luminal/plan/plan_file.h"
+#include "luminal/support/env.h"
 #include "luminal/support/error.h"
+#include "luminal/support/log.h"
 #include "luminal/support/trace.h"
 
 namespace luminal {
@@ -484,6 +486,11 @@ void Executable::save(const std::string& path) const {
 
 Executable load(const std::string& path, const LoadOptions& options) {
   check_threads("load", options.threads);
+  if (support::environment().flag(support::EnvVar::kCheckSteps))
+    support::log_warn(
+        "load: steps of {} are not checked: plan files do not say what kernels should compute; "
+        "compile the graph to check them",
+        path);
   return Executable(plan::load_plan(plan::load_plan_file(path), options.threads));
 }
 

@@ -105,6 +105,7 @@ class Executable {
     }
   }  ///< Flat values as a span.
   /// Numbers in braces, as many levels as the input has axes; {5} also sets an input of rank 0.
+  /// Rows of one number ({{1}, {2}}) are ambiguous in C++: give those flat, as a span.
   void set(const Tensor& input, const NestedValues& values);
   void set(std::string_view input, const NestedValues& values);  ///< by name
   /// Raw bytes of elements of `dtype`, in row-major order.

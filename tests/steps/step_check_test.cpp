@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "luminal/compiler/buckets.h"
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/make_compiled.h"
 #include "luminal/graph/npy.h"
@@ -127,6 +128,28 @@ TEST(StepCheck, NamesTheKernelThatRunsOtherCodeAndNotThoseAfterIt) {
     EXPECT_NE(text.find("it should compute\n    %0: f32["), std::string::npos) << text;
     EXPECT_NE(text.find("its loops are\n"), std::string::npos) << text;
     EXPECT_NE(text.find("luminal-replay " + report.fault->replay_file), std::string::npos) << text;
+  }
+}
+
+TEST(StepCheck, TheBucketThatRunsIsTheOneThatIsChecked) {
+  const IR graph = three_kernels(Dim::variable("n", {1, 1000}));
+  Plan plan = compiler::build_buckets(
+      graph, {.buckets = {{"n", {8, 1000}}}, .keep_text = true, .check_steps = true});
+  ASSERT_EQ(plan.variants.size(), 1U);
+  const bool is_first = plan.made_for.at("n") == 1000;
+  Plan& large = is_first ? plan : plan.variants[0];
+  const std::vector<size_t> order = launches(large);
+  launch(large, order[0]).kernel = launch(large, order[1]).kernel;
+  for (const int64_t n : {5, 100}) {
+    kernel::test::Sample sample = compiler::sample_of(graph, 1);
+    sample.dims["n"] = n;
+    for (auto& [name, value] : sample.inputs) {
+      value = Array(f32, {n});
+      for (int64_t k = 0; k < n; ++k) value.set(k, Scalar::of(f32, static_cast<double>(k + 2)));
+    }
+    const StepCheckReport report = check(plan, sample);
+    ASSERT_EQ(report.passed(), n == 5);
+    if (!report.passed()) EXPECT_EQ(report.fault->step, order[0]);
   }
 }
 

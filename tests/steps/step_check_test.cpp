@@ -149,7 +149,9 @@ TEST(StepCheck, TheBucketThatRunsIsTheOneThatIsChecked) {
     }
     const StepCheckReport report = check(plan, sample);
     ASSERT_EQ(report.passed(), n == 5);
-    if (!report.passed()) EXPECT_EQ(report.fault->step, order[0]);
+    if (!report.passed()) {
+      EXPECT_EQ(report.fault->step, order[0]);
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include "luminal/kernel/evaluate.h"
 
+#include <algorithm>
+
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/elements.h"
 #include "luminal/graph/interpreter_elementwise.h"
@@ -50,28 +52,7 @@ void store(Array& array, int64_t position, Number value) {
 }
 
 Evaluator::Evaluator(const Arena& arena, const Tensors& tensors, const graph::DimValues& dims)
-    : arena_(arena), tensors_(tensors), operands_(3) {
-  // Variables are known by name and interval; expressions say which intervals occur.
-  const auto note = [&](const Expr& expr) {
-    for (const Expr& variable : expr.variables()) {
-      const auto value = dims.find(variable.name());
-      if (value == dims.end()) continue;
-      const symbolic::Binding binding{variable, Expr(value->second)};
-      bool present = false;
-      for (const symbolic::Binding& other : dims_) present = present || other.symbol == variable;
-      if (!present) dims_.push_back(binding);
-    }
-  };
-  for (uint32_t id = 0; id < arena.size(); ++id) {
-    for (const Expr& expr : arena[BodyId{id}].exprs) {
-      note(expr);
-      for (const Expr& axis : expr.axes()) note(axis.axis_extent());
-    }
-    if (arena[BodyId{id}].kind != BodyKind::kLoad) continue;
-    for (const Expr& extent : arena.tensor(arena[BodyId{id}].tensor).shape) note(extent);
-  }
-  for (const auto& [name, value] : dims) names_[name] = value;
-}
+    : arena_(arena), tensors_(tensors), names_(dims.begin(), dims.end()), operands_(3) {}
 
 int64_t Evaluator::extent(const Expr& expr) const { return symbolic::evaluate(expr, names_); }
 
@@ -79,10 +60,22 @@ const Evaluator::Compiled& Evaluator::compiled(const Expr& expr) {
   const auto found = compiled_.find(expr);
   if (found != compiled_.end()) return found->second;
   Compiled compiled;
-  // Dims go in first: they decide extents of 0 and 1, which change the expression itself.
+  // Dims go in first: they decide extents of 0 and 1, which change the expression itself. They are
+  // known by name and interval; the expression says which intervals occur.
+  std::vector<symbolic::Binding> dims;
+  const auto note = [&](const Expr& part) {
+    for (const Expr& variable : part.variables()) {
+      const auto value = names_.find(variable.name());
+      const auto is_same = [&](const symbolic::Binding& each) { return each.symbol == variable; };
+      if (value != names_.end() && std::none_of(dims.begin(), dims.end(), is_same))
+        dims.push_back({variable, Expr(value->second)});
+    }
+  };
+  note(expr);
+  for (const Expr& axis : expr.axes()) note(axis.axis_extent());
   Expr fixed;
   try {
-    fixed = symbolic::substitute(expr, dims_);
+    fixed = symbolic::substitute(expr, dims);
   } catch (const UserError&) {
     // Divides by an extent of 0: only loads that nobody looks at do, and loads are total.
   }
@@ -156,7 +149,9 @@ Number Evaluator::load(const BodyNode& node) {
   std::vector<int64_t> index;
   for (const Expr& expr : node.exprs) index.push_back(evaluate(expr));
   const std::optional<int64_t> position = position_in(found->second.extents(), index);
-  return position ? number_of(found->second.at(*position)) : Number{};
+  if (position) return number_of(found->second.at(*position));
+  ++loads_outside_;
+  return {};
 }
 
 Number Evaluator::reduce(BodyId id) {

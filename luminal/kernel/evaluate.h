@@ -59,6 +59,9 @@ class Evaluator {
   /// Values that are no reductions and are kept elsewhere all the same (row buffers).
   std::set<BodyId> elsewhere;
   void reductions_changed() { reductions_clock_ = ++clock_; }  ///< `known` gives other values
+  /// How often a value outside of its tensor was asked for so far. In a graph that may run nobody
+  /// looks at such values.
+  int64_t loads_outside() const { return loads_outside_; }
 
  private:
   struct Compiled {
@@ -77,7 +80,6 @@ class Evaluator {
 
   const Arena& arena_;
   const Tensors& tensors_;
-  std::vector<symbolic::Binding> dims_;
   symbolic::Values names_;
   struct AxisValue {
     int64_t value = 0;
@@ -85,6 +87,7 @@ class Evaluator {
   };
   std::unordered_map<int64_t, AxisValue> axes_;
   int64_t clock_ = 0;
+  int64_t loads_outside_ = 0;
   int64_t reductions_clock_ = 0;
   // A body is a DAG: each value is kept until an axis it uses is set again.
   struct Kept {

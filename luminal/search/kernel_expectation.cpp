@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 
+#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/graph/elements.h"
 #include "luminal/graph/epsilon.h"
+#include "luminal/graph/expected.h"
 #include "luminal/kernel/estimate.h"
 #include "luminal/kernel/reads.h"
 
@@ -56,6 +59,25 @@ double distance(DType dtype, double actual, double expected, double allowed) {
   return allowed > 0 ? std::max(std::abs(actual - expected) / allowed, 1.001) : kInfinity;
 }
 
+/// Some of the positions at which two results differ, if there are more than `most`: from
+/// everywhere, and those where they differ most.
+std::vector<int64_t> worth_asking(const std::vector<int64_t>& positions, const Array& one,
+                                  const Array& other, size_t most) {
+  if (positions.size() <= most) return positions;
+  std::vector<int64_t> result;
+  const size_t step = 2 * (positions.size() + most - 1) / most;
+  for (size_t k = 0; k < positions.size(); k += step) result.push_back(positions[k]);
+  std::vector<std::pair<double, int64_t>> apart;
+  for (const int64_t position : positions) {
+    const double distance = std::abs(element(one, position) - element(other, position));
+    apart.emplace_back(std::isnan(distance) ? kInfinity : distance, position);
+  }
+  const auto last = apart.begin() + static_cast<std::ptrdiff_t>(most - most / 2);
+  std::ranges::partial_sort(apart, last, std::greater());
+  for (auto each = apart.begin(); each != last; ++each) result.push_back(each->second);
+  return result;
+}
+
 /// The corners first, then anywhere.
 std::vector<int64_t> position(const std::vector<int64_t>& extents, int number,
                               std::mt19937_64& random) {
@@ -81,7 +103,9 @@ class KernelExpectation::Oracles {
         oracle_(*of.arena_, *of.kernel_, of.dims_, of.data_),
         wide_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kWide),
         first_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 1),
-        second_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 2) {}
+        second_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 2),
+        far_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 3,
+             kFar) {}
 
   PointOracle& oracle() { return oracle_; }
 
@@ -97,30 +121,65 @@ class KernelExpectation::Oracles {
 
   /// All roots at one position of the axes.
   std::vector<Point> at(const std::vector<int64_t>& axes) {
+    return points_of(axes, {first_.at(axes), second_.at(axes)}, 1.0);
+  }
+  /// The same with so many moved runs, moved farther: a right candidate is one or two deviations
+  /// off, and where that makes a jump some of the runs jump as well.
+  std::vector<Point> at_with_many(const std::vector<int64_t>& axes, int runs) {
+    std::vector<std::vector<PointValue>> moved;
+    for (int run = 0; run < runs; ++run) {
+      far_.forget();
+      moved.push_back(far_.at(axes));
+    }
+    return points_of(axes, moved, kFar);
+  }
+
+ private:
+  // So that the farthest of kManyRuns lies about as far as results may be off.
+  static constexpr double kFar = kDeviations / 2;
+
+  /// `moved` are moved by `scale` times what rounding costs.
+  std::vector<Point> points_of(const std::vector<int64_t>& axes,
+                               const std::vector<std::vector<PointValue>>& moved, double scale) {
     const std::vector<PointValue> written = oracle_.at(axes);
     const std::vector<PointValue> exact = wide_.at(axes);
-    const std::vector<PointValue> moved[] = {first_.at(axes), second_.at(axes)};
     std::vector<Point> points;
     for (size_t p = 0; p < written.size(); ++p) {
       double squares = 0;
+      Point& point = points.emplace_back(Point{.root = written[p].root,
+                                               .position = written[p].position,
+                                               .oracle = written[p].value,
+                                               .wide = exact[p].value,
+                                               .integer = written[p].integer,
+                                               .low = written[p].value,
+                                               .high = written[p].value,
+                                               .least = written[p].integer,
+                                               .most = written[p].integer});
+      widen(point, exact[p]);
       for (const std::vector<PointValue>& each : moved) {
         const bool is_same = each[p].value == exact[p].value ||  // infinities may be equal
                              (std::isnan(each[p].value) && std::isnan(exact[p].value));
         const double apart = each[p].value - exact[p].value;
         if (!is_same) squares += apart * apart;
+        widen(point, each[p]);
       }
-      points.push_back({written[p].root, written[p].position, written[p].value, exact[p].value,
-                        std::sqrt(squares / std::size(moved)), written[p].integer});
+      point.deviation = std::sqrt(squares / static_cast<double>(moved.size())) / scale;
     }
     return points;
   }
+  static void widen(Point& point, const PointValue& run) {
+    point.low = std::min(point.low, run.value);
+    point.high = std::max(point.high, run.value);
+    point.least = std::min(point.least, run.integer);
+    point.most = std::max(point.most, run.integer);
+  }
 
- private:
   const kernel::Kernel& kernel_;
   PointOracle oracle_;
   PointOracle wide_;
   PointOracle first_;
   PointOracle second_;
+  PointOracle far_;
 };
 
 KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::Kernel& kernel,
@@ -142,6 +201,10 @@ KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::K
     const bool is_op = node.kind == kernel::BodyKind::kOp;
     has_functions_ = has_functions_ || (is_op && kernel::is_function(node.op));
     has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
+    has_products_ = has_products_ || (node.kind == kernel::BodyKind::kReduce &&
+                                      node.op == graph::Op::kProd && graph::is_float(node.dtype));
+    jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
+                        graph::is_float(arena[node.children[0]].dtype));
     has_masks = has_masks || node.kind == kernel::BodyKind::kWhere ||
                 (is_op && node.op == graph::Op::kSelect);
   }
@@ -154,37 +217,43 @@ void KernelExpectation::add_points(uint64_t seed, const PointCounts& counts) {
   Oracles oracles(*this);
   if (oracles.oracle().is_empty()) return;
   constexpr double kCheap = 100;
+  constexpr double kMuch = 1e5;
   constexpr int kMostAsked = 16;
   const double work = work_per_point(*arena_, *kernel_, dims_);
   const int most = work <= kCheap ? counts.most_cheap : counts.most;
   const int count =
       static_cast<int>(std::clamp(counts.oracle_work / work, double(counts.least), double(most)));
   most_asked_ = static_cast<size_t>(std::min(count, kMostAsked));
+  many_runs_ = 2 * (work <= kMuch ? graph::kManyPairs : graph::kManyPairs / 2);
   std::mt19937_64 random(seed);
   for (int k = 0; k < count; ++k)
     for (const Point& point : oracles.at(position(oracles.oracle().extents(), k, random)))
       points_.push_back(point);
+  reads_outside_ = oracles.oracle().reads_outside();
 }
 
-/// Errors may cancel at a single point: none is asked to be better than all are on the whole.
+/// Errors may cancel at a single point: none is asked to be better than all are on the whole. Where
+/// results jump the few that do are not what the others are like.
 void KernelExpectation::settle(const KernelExpectation* ordinary) {
-  std::vector<double> squares(typical_.size(), 0.0);
-  std::vector<double> sizes(typical_.size(), 0.0);
-  std::vector<double> counts(typical_.size(), 0.0);
-  for (const Point& point : points_) {
-    if (!std::isfinite(point.deviation) || std::isnan(point.wide)) continue;
-    squares[point.root] += point.deviation * point.deviation;
-    if (std::isfinite(point.wide)) sizes[point.root] += point.wide * point.wide;
-    ++counts[point.root];
-    largest_[point.root] = std::max(largest_[point.root], point.deviation);
-  }
   for (size_t root = 0; root < typical_.size(); ++root) {
+    std::vector<double> deviations;
+    double sizes = 0;
+    for (const Point& point : points_) {
+      if (point.root != root || !std::isfinite(point.deviation) || std::isnan(point.wide)) continue;
+      deviations.push_back(point.deviation);
+      if (std::isfinite(point.wide)) sizes += point.wide * point.wide;
+    }
+    std::ranges::sort(deviations);
+    if (jumps_) deviations.resize(deviations.size() - deviations.size() / 8);
+    double squares = 0;
+    for (const double each : deviations) squares += each * each;
+    const auto count = static_cast<double>(deviations.size());
     typical_[root] = ordinary != nullptr ? ordinary->typical_[root]
-                     : counts[root] > 0  ? std::sqrt(squares[root] / counts[root])
+                     : count > 0         ? std::sqrt(squares / count)
                                          : 0.0;
-    largest_[root] = std::max(largest_[root], typical_[root]);
+    largest_[root] = std::max(typical_[root], deviations.empty() ? 0.0 : deviations.back());
     relative_[root] = ordinary != nullptr ? ordinary->relative_[root]
-                      : sizes[root] > 0   ? std::sqrt(squares[root] / sizes[root])
+                      : sizes > 0         ? std::sqrt(squares / sizes)
                                           : 0.0;
   }
 }
@@ -197,49 +266,82 @@ bool KernelExpectation::is_decided(const Point& point) const {
          std::isnan(point.oracle) == std::isnan(point.wide);
 }
 
-/// How far a function that ends in bf16 may be from its value before it is rounded
-/// (docs/kernels.md).
+/// How far a function that ends in bf16, or in fewer digits, may be from its value before it is
+/// rounded (docs/kernels.md).
 double KernelExpectation::few_digits(DType dtype, double value) const {
-  constexpr double kPart = 1.0 / 16;  // of the distance between two floats
-  if (!has_functions_ || dtype != DType::kBF16) return 0.0;
-  return std::isfinite(value) ? kPart * graph::epsilon(dtype) * std::abs(value) : 0.0;
+  constexpr double kPart = 1.0 / 16;  // of the distance between two floats of bf16
+  if (!has_functions_ || graph::epsilon(dtype) < graph::epsilon(DType::kBF16)) return 0.0;
+  return std::isfinite(value) ? kPart * graph::epsilon(DType::kBF16) * std::abs(value) : 0.0;
 }
 
-bool KernelExpectation::is_exact(size_t root, DType dtype) const {
-  return !graph::is_float(dtype) && largest_[root] == 0.0;
+std::optional<std::string> KernelExpectation::fault_of_integer(const Point& point,
+                                                               const Array& result) {
+  const int64_t actual = result.at(point.position).as_int64();
+  if (actual >= point.least && actual <= point.most) return std::nullopt;
+  farthest_ = kInfinity;
+  const std::string others =
+      point.least == point.most ? "" : fmt::format(", from {} to {}", point.least, point.most);
+  return fmt::format("element {} of result {} is {}, the oracle says {}{}", point.position,
+                     point.root, actual, point.integer, others);
 }
 
 std::optional<std::string> KernelExpectation::fault_at(const Point& point, const Array& result) {
   if (!is_decided(point)) return std::nullopt;
-  if (is_exact(point.root, result.dtype())) {
-    const int64_t actual = result.at(point.position).as_int64();
-    if (actual == point.integer) return std::nullopt;
-    farthest_ = kInfinity;
-    return fmt::format("element {} of result {} is {}, the oracle says {}", point.position,
-                       point.root, actual, point.integer);
-  }
+  const DType dtype = result.dtype();
+  if (!graph::is_float(dtype)) return fault_of_integer(point, result);
   const double actual = element(result, point.position);
+  // A product of many factors may leave the range on the way in one order and not in another.
+  if (has_products_ && (!std::isfinite(actual) || std::abs(actual) <= 0x1p-126))
+    return std::nullopt;
   // What is smaller than the least normal number may be taken for 0.
-  const double least = graph::is_float(result.dtype()) ? 0x1p-126 : 0.0;
-  const double allowed = kDeviations * std::max(point.deviation, typical_[point.root]) + least +
-                         few_digits(result.dtype(), point.wide);
-  const double away = std::min(distance(result.dtype(), actual, point.wide, allowed),
-                               distance(result.dtype(), actual, point.oracle, allowed));
+  const double slack = 0x1p-126 + few_digits(dtype, point.wide);
+  const double usual = kDeviations * typical_[point.root] + slack;
+  const double allowed = std::max(kDeviations * point.deviation + slack, usual);
+  double away = std::min(distance(dtype, actual, point.wide, allowed),
+                         distance(dtype, actual, point.oracle, allowed));
+  if (jumps_ && away > 1.0 && actual >= rounded(dtype, point.low - usual) &&
+      actual <= rounded(dtype, point.high + usual))
+    away = 1.0;
   farthest_ = std::max(farthest_, away);
   if (away <= 1.0) return std::nullopt;
   return fmt::format("element {} of result {} is {}, the oracle says {} +- {:.3g}", point.position,
                      point.root, actual, point.oracle, allowed);
 }
 
-std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Array& result) {
+const std::optional<KernelExpectation::Point>& KernelExpectation::asked_again(size_t root,
+                                                                              int64_t position) {
+  const auto [place, is_new] = again_.try_emplace({root, position});
+  if (!is_new) return place->second;
+  Oracles oracles(*this);
+  const auto [owner, axes] = oracles.place_of(root, position);
+  if (!axes) return place->second;
+  for (const Point& point : oracles.at_with_many(*axes, many_runs_))
+    if (point.root == owner && point.position == position) place->second = point;
+  return place->second;
+}
+
+std::optional<std::string> KernelExpectation::confirmed_fault(const Point& point,
+                                                              const Array& result) {
+  const double before = farthest_;
+  auto what = fault_at(point, result);
+  if (!what) return std::nullopt;
+  const std::optional<Point>& again = asked_again(point.root, point.position);
+  if (!again) return what;
+  farthest_ = before;
+  return fault_at(*again, result);
+}
+
+std::vector<int64_t> KernelExpectation::disputed_integers(size_t root, const Array& result) const {
   const Array& first = results_[root];
-  if (std::ranges::equal(result.bytes(), first.bytes())) return std::nullopt;
   std::vector<int64_t> disputed;
-  if (is_exact(root, result.dtype())) {
-    for (int64_t i = 0; i < result.size(); ++i)
-      if (!(result.at(i) == first.at(i))) disputed.push_back(i);
-    return fault_among(disputed, root, result);
-  }
+  for (int64_t i = 0; i < result.size(); ++i)
+    if (!(result.at(i) == first.at(i))) disputed.push_back(i);
+  return disputed;
+}
+
+std::vector<int64_t> KernelExpectation::disputed_floats(size_t root, const Array& result) const {
+  const Array& first = results_[root];
+  std::vector<int64_t> disputed;
   const double both = 2 * kDeviations * largest_[root] + 0x1p-126;
   // Each was rounded by half a unit; what a very large value is part of is as much larger, and so
   // is how far it is off.
@@ -263,7 +365,14 @@ std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Ar
         disputed.push_back(begin + static_cast<int64_t>(i));
     }
   }
-  return fault_among(disputed, root, result);
+  return disputed;
+}
+
+std::optional<std::string> KernelExpectation::fault_beside(size_t root, const Array& result) {
+  if (std::ranges::equal(result.bytes(), results_[root].bytes())) return std::nullopt;
+  return fault_among(graph::is_float(result.dtype()) ? disputed_floats(root, result)
+                                                     : disputed_integers(root, result),
+                     root, result);
 }
 
 std::optional<std::string> KernelExpectation::fault_among(const std::vector<int64_t>& positions,
@@ -275,36 +384,44 @@ std::optional<std::string> KernelExpectation::fault_among(const std::vector<int6
                        element(result, position), element(first, position));
   };
   Oracles oracles(*this);
-  // Some from everywhere, if there are too many to ask about.
-  const size_t step = (positions.size() + most_asked_ - 1) / most_asked_;
-  for (size_t k = 0; k < positions.size(); k += step) {
-    const auto [owner, axes] = oracles.place_of(root, positions[k]);
+  for (const int64_t position : worth_asking(positions, result, first, most_asked_)) {
+    const auto [owner, axes] = oracles.place_of(root, position);
     const bool are_numbers =
-        std::isfinite(element(result, positions[k])) && std::isfinite(element(first, positions[k]));
+        std::isfinite(element(result, position)) && std::isfinite(element(first, position));
     if (!axes) {
-      if (are_numbers || kind_ == DataKind::kOrdinary) return told(positions[k]);
+      if (!jumps_ && (are_numbers || kind_ == DataKind::kOrdinary)) return told(position);
       continue;
     }
     for (const Point& point : oracles.at(*axes)) {
-      if (point.root != owner || point.position != positions[k]) continue;
-      if (auto what = fault_at(point, result)) return what;
+      if (point.root != owner || point.position != position) continue;
+      if (auto what = confirmed_fault(point, result)) return what;
       const double farthest = farthest_;
-      if (!fault_of_first_) fault_of_first_ = fault_at(point, first);
+      if (!fault_of_first_) fault_of_first_ = confirmed_fault(point, first);
       farthest_ = farthest;
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::string> KernelExpectation::fault(std::vector<Array> results) {
-  farthest_ = 0.0;
-  std::optional<std::string> worst;
+std::optional<std::string> KernelExpectation::fault_at_points(const std::vector<Array>& results) {
+  std::vector<std::pair<double, const Point*>> wrong;
+  double near = 0.0;
   for (const Point& point : points_) {
-    const double before = farthest_;
-    auto what = fault_at(point, results[point.root]);
-    if (what && (!worst || farthest_ > before)) worst = std::move(what);
+    farthest_ = 0.0;
+    if (fault_at(point, results[point.root]))
+      wrong.emplace_back(farthest_, &point);
+    else
+      near = std::max(near, farthest_);
   }
-  if (worst) return worst;
+  farthest_ = near;
+  std::ranges::stable_sort(wrong, std::greater(), &std::pair<double, const Point*>::first);
+  for (const auto& [away, point] : wrong)
+    if (auto what = confirmed_fault(*point, results[point->root])) return what;
+  return std::nullopt;
+}
+
+std::optional<std::string> KernelExpectation::fault(std::vector<Array> results) {
+  if (auto what = fault_at_points(results)) return what;
   if (results_.empty()) {
     results_ = std::move(results);
     return std::nullopt;

@@ -11,10 +11,18 @@
 //
 // All other elements are compared with the first candidate that passed. Where two differ by more
 // than they may, or one of them is NaN or infinite, the oracle is asked who is right. Functions
-// that end in bf16 have a few digits more than it and no others, so one that comes near the middle
-// between two may be rounded to either.
+// that end in bf16 or f8 have a few digits more than bf16 and no others, so one that comes near the
+// middle between two may be rounded to either. Infinities and zeros of products of many factors are
+// not judged: they may leave the range on the way.
+//
+// What is rounded to integers or compared jumps where its operand comes near a tie, and of a
+// million elements some do. So integers are never asked to be as good as others are: each is
+// judged by its own moved runs, and may be what any of them gives or what lies between. What seems
+// wrong is asked about again with many runs that are moved farther (graph/expected.h does the same
+// for whole plans) before it counts.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +39,9 @@ struct PointCounts {
   int least = 6;
   int most = 48;
   int most_cheap = 192;  ///< where each takes next to no time
+
+  /// Fewer, where others are computed as well.
+  PointCounts some() const { return {oracle_work / 4, least / 2, most / 4, most_cheap / 4}; }
 };
 
 /// How many standard deviations a result may be off. Right kernels of all kinds stay within one or
@@ -59,6 +70,8 @@ class KernelExpectation {
   const std::optional<std::string>& fault_of_first() const { return fault_of_first_; }
   /// How near the farthest of the last results came to its limit: 1 is as far as it may be.
   double farthest() const { return farthest_; }
+  /// Whether a point asks for values outside of tensors, which no graph that may run looks at.
+  bool reads_outside() const { return reads_outside_; }
 
  private:
   /// One sampled element.
@@ -69,17 +82,30 @@ class KernelExpectation {
     double wide = 0.0;
     double deviation = 0.0;
     int64_t integer = 0;  // the oracle's, of integers
+    // What all runs lie between, moved ones included, and the same of integers.
+    double low = 0.0;
+    double high = 0.0;
+    int64_t least = 0;
+    int64_t most = 0;
   };
 
   class Oracles;
   void add_points(uint64_t seed, const PointCounts& counts);
   void settle(const KernelExpectation* ordinary);
   bool is_decided(const Point& point) const;
-  /// Whether a result is of integers that rounding does not reach, which are compared bit by bit.
-  bool is_exact(size_t root, graph::DType dtype) const;
   double few_digits(graph::DType dtype, double value) const;
   std::optional<std::string> fault_at(const Point& point, const graph::Array& result);
+  std::optional<std::string> fault_of_integer(const Point& point, const graph::Array& result);
+  /// The same point with many moved runs; nothing if nobody knows where it is computed.
+  const std::optional<Point>& asked_again(size_t root, int64_t position);
+  /// What is wrong at a point, by many moved runs if it seems to be wrong by a few.
+  std::optional<std::string> confirmed_fault(const Point& point, const graph::Array& result);
+  /// Of the sampled points, the farthest that is wrong.
+  std::optional<std::string> fault_at_points(const std::vector<graph::Array>& results);
   std::optional<std::string> fault_beside(size_t root, const graph::Array& result);
+  /// Elements that differ from those of the first candidate by more than they may.
+  std::vector<int64_t> disputed_integers(size_t root, const graph::Array& result) const;
+  std::vector<int64_t> disputed_floats(size_t root, const graph::Array& result) const;
   /// Of elements that differ from those of the first candidate.
   std::optional<std::string> fault_among(const std::vector<int64_t>& positions, size_t root,
                                          const graph::Array& result);
@@ -90,9 +116,14 @@ class KernelExpectation {
   DataKind kind_;
   uint64_t seed_;
   size_t most_asked_ = 1;      // elements of one result that the oracle is asked about
+  int many_runs_ = 1;          // moved runs of one of them
   bool may_hide_nan_ = false;  // see above
+  bool jumps_ = false;         // see above
+  bool has_products_ = false;  // of many factors
+  bool reads_outside_ = false;
   kernel::Tensors data_;
   std::vector<Point> points_;
+  std::map<std::pair<size_t, int64_t>, std::optional<Point>> again_;  // by root and position
   // By root: deviations of points on ordinary data on the whole, the same relative to how large
   // results are, and the largest of all points.
   std::vector<double> typical_;

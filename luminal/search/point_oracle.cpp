@@ -21,9 +21,24 @@ double computed_in(graph::DType dtype) {
   return graph::epsilon(dtype == graph::DType::kF64 ? dtype : graph::DType::kF32);
 }
 
+bool is_power_of_two(const kernel::BodyNode& node) {
+  int exponent = 0;
+  return node.kind == kernel::BodyKind::kConstant && graph::is_float(node.dtype) &&
+         std::abs(std::frexp(node.constant.as_double(), &exponent)) == 0.5;
+}
+
+/// Whether a value was computed without rounding: sums and products of whole numbers, which graphs
+/// count with and round to, are whole. Others are so once in many millions.
+bool is_whole(const kernel::BodyNode& node, double value) {
+  using graph::Op;
+  const bool keeps = node.op == Op::kAdd || node.op == Op::kMul || node.op == Op::kCast ||
+                     node.op == Op::kSum || node.op == Op::kProd;
+  return keeps && std::trunc(value) == value && std::abs(value) * graph::epsilon(node.dtype) <= 1.0;
+}
+
 /// How far a value may be off when it is rounded, relative to it. Nothing where an op does not
 /// round.
-double last_place(const kernel::BodyNode& node) {
+double last_place(const kernel::Arena& arena, const kernel::BodyNode& node) {
   using graph::Op;
   if (!graph::is_float(node.dtype)) return 0.0;
   if (node.kind == kernel::BodyKind::kReduce)
@@ -38,8 +53,11 @@ double last_place(const kernel::BodyNode& node) {
     case Op::kCopy:
     case Op::kBitcast:
       return 0.0;
-    case Op::kAdd:
     case Op::kMul:
+      if (is_power_of_two(arena[node.children[0]]) || is_power_of_two(arena[node.children[1]]))
+        return 0.0;
+      return graph::epsilon(node.dtype);
+    case Op::kAdd:
     case Op::kCast:
       return graph::epsilon(node.dtype);
     default:
@@ -60,11 +78,12 @@ kernel::BodyId without_casts(const kernel::Arena& arena, kernel::BodyId id) {
 
 PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kernel,
                          const graph::DimValues& dims, const kernel::Tensors& tensors,
-                         PointRounding rounding, uint64_t seed)
+                         PointRounding rounding, uint64_t seed, double scale)
     : arena_(arena),
       kernel_(kernel),
       evaluator_(arena, tensors, dims),
-      random_(support::hash_combine(seed, 0x5eed)) {
+      random_(support::hash_combine(seed, 0x5eed)),
+      scale_(scale) {
   for (const kernel::Expr& axis : kernel.axes)
     extents_.push_back(evaluator_.extent(axis.axis_extent()));
   for (const kernel::Root& root : kernel.roots)
@@ -84,13 +103,14 @@ PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kerne
 void PointOracle::find_last_places() {
   last_places_.resize(arena_.size(), 0.0);
   const std::vector<kernel::BodyId> bodies = kernel::bodies_of(arena_, kernel_);
-  for (const kernel::BodyId id : bodies) last_places_[id.value] = last_place(arena_[id]);
+  for (const kernel::BodyId id : bodies) last_places_[id.value] = last_place(arena_, arena_[id]);
   // What goes into a sum as a product is not rounded before it, results are rounded by others.
   const auto compute_wide = [&](kernel::BodyId id) {
     double& place = last_places_[id.value];
     place = std::min(place, kFunction * computed_in(arena_[id].dtype));
   };
   for (const kernel::Root& root : kernel_.roots) compute_wide(root.value);
+  std::vector<kernel::BodyId> products;
   for (const kernel::BodyId id : bodies) {
     const kernel::BodyNode& node = arena_[id];
     if (node.kind != kernel::BodyKind::kReduce || node.op != graph::Op::kSum) continue;
@@ -98,8 +118,10 @@ void PointOracle::find_last_places() {
     compute_wide(node.children[0]);
     if (!is_op(arena_[term], graph::Op::kMul)) continue;
     compute_wide(term);
-    round_factors(arena_[term]);
+    products.push_back(term);
   }
+  // In the end, since a factor of one sum may be a term of another: the weights of attention are.
+  for (const kernel::BodyId product : products) round_factors(arena_[product]);
 }
 
 /// Dot instructions take both factors in the narrower format of the two.
@@ -120,14 +142,14 @@ kernel::Number PointOracle::moved(kernel::BodyId id, kernel::Number value, bool 
   if (!graph::is_float(dtype)) return partial ? value : kernel::Evaluator::rounded(dtype, value);
   const bool is_sum = arena_[id].op != graph::Op::kReduceMax;
   const double place = partial ? (is_sum ? computed_in(dtype) : 0.0) : last_places_[id.value];
-  if (place == 0.0) return value;
+  if (place == 0.0 || is_whole(arena_[id], value.real)) return value;
   random_ += 0x9e3779b97f4a7c15;  // splitmix64: some nanoseconds for each of millions of values
   uint64_t bits = random_;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
   bits ^= bits >> 31;
   const double unit = static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
-  return {value.real * (1.0 + place * unit), 0};
+  return {value.real * (1.0 + scale_ * place * unit), 0};
 }
 
 bool PointOracle::is_empty() const {

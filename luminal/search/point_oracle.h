@@ -31,9 +31,11 @@ enum class PointRounding : uint8_t {
 /// rounded in `kWide` and `kMoved`: who compares them rounds.
 class PointOracle {
  public:
+  /// What is moved is moved by `scale` times what rounding may cost.
   PointOracle(const kernel::Arena& arena, const kernel::Kernel& kernel,
               const graph::DimValues& dims, const kernel::Tensors& tensors,
-              PointRounding rounding = PointRounding::kAsWritten, uint64_t seed = 1);
+              PointRounding rounding = PointRounding::kAsWritten, uint64_t seed = 1,
+              double scale = 1.0);
   // The evaluator refers to it.
   PointOracle(const PointOracle&) = delete;
   PointOracle& operator=(const PointOracle&) = delete;
@@ -45,6 +47,11 @@ class PointOracle {
   std::optional<std::vector<int64_t>> axes_of(size_t root, int64_t position);
   /// All roots at one position of the axes.
   std::vector<PointValue> at(std::span<const int64_t> axes);
+  /// Computes reductions anew that were computed for an earlier point: what is moved by chance
+  /// comes to lie elsewhere.
+  void forget() { evaluator_.reductions_changed(); }
+  /// Whether a value outside of its tensor was asked for.
+  bool reads_outside() const { return evaluator_.loads_outside() > 0; }
 
  private:
   void find_last_places();
@@ -58,6 +65,7 @@ class PointOracle {
   std::vector<graph::Extents> shapes_;
   std::vector<double> last_places_;  // by body: how far a value may be off, relative to it
   uint64_t random_ = 1;
+  double scale_ = 1.0;
 };
 
 /// Values that the oracle computes for one point, about.

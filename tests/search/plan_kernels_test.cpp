@@ -37,6 +37,36 @@ void expect_right(const char* name, const Write& write) {
   }
 }
 
+TEST(PlanKernels, WeightsOfAttentionMayBeRoundedToBf16) {
+  // In a plan they are factors of one sum and terms of another.
+  expect_right("attention", [](Graph& g) {
+    const auto input = [&](const char* name) { return g.input(name, {3, 37, 24}, DType::kBF16); };
+    return attention(input("q"), input("k"), input("v"));
+  });
+  expect_right("causal attention of any length", [](Graph& g) {
+    const Dim n = g.dim("n", 1, 2048);
+    const auto input = [&](const char* name) { return g.input(name, {2, n, 32}, DType::kBF16); };
+    return attention(input("q"), input("k"), input("v"), {.causal = true});
+  });
+}
+
+TEST(PlanKernels, FunctionsThatEndInFewDigitsAreRightToThese) {
+  for (const DType dtype : {DType::kF8E4M3, DType::kF8E5M2, DType::kBF16}) {
+    expect_right("sigmoid", [=](Graph& g) { return sigmoid(g.input("x", {61, 302}, dtype)); });
+    expect_right("gelu", [=](Graph& g) { return gelu(g.input("x", {61, 302}, dtype)); });
+    expect_right("softmax", [=](Graph& g) { return softmax(g.input("x", {45, 17}, dtype)); });
+  }
+}
+
+TEST(PlanKernels, ProductsMayLeaveTheRangeOnTheWay) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
+    for (const int64_t length : {17, 1000})
+      expect_right("product", [=](Graph& g) { return prod(g.input("x", {45, length}, dtype), 1); });
+  expect_right("products so far", [](Graph& g) {
+    return cumprod(g.input("x", {45, 300}, DType::kF64), 1);
+  });
+}
+
 TEST(PlanKernels, ACacheIsWrittenAtAnyPosition) {
   expect_right("cache", [](Graph& g) {
     const Dim p = g.dim("p", 0, 1000);

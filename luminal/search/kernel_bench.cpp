@@ -85,8 +85,9 @@ std::string device_text(const codegen::CpuTarget& target, int threads) {
 
 std::string compiler_text() {
   // Of how kernels are checked and timed. What was found in another way is not compared with what
-  // is found now. 2: on the threads that programs run them on.
-  constexpr int kMeasuring = 2;
+  // is found now. 2: on the threads that programs run them on. 3: what is rounded to integers is
+  // judged by its own moved runs, values of dims above the typical ones are tried.
+  constexpr int kMeasuring = 3;
   return fmt::format("{} {}, measuring {}", codegen::code_version(), codegen::compiler_version(),
                      kMeasuring);
 }
@@ -149,6 +150,16 @@ void KernelBench::check(Known& known) {
   }
 }
 
+std::optional<Rejected> KernelBench::make_check() try {
+  if (!check_)
+    check_ = std::make_unique<KernelCheck>(*task_.arena, task_.kernel, task_.options.dims,
+                                           options_.check);
+  return std::nullopt;
+} catch (const std::exception& error) {
+  return Rejected{Rejected::Why::kInterrupted,
+                  fmt::format("there is nothing to check it by: {}", error.what())};
+}
+
 void KernelBench::check(const std::vector<std::string>& schedules, const OnRejected& on_rejected) {
   std::vector<std::pair<const std::string*, Known*>> unchecked;
   for (const std::string& schedule : schedules) {
@@ -157,9 +168,13 @@ void KernelBench::check(const std::vector<std::string>& schedules, const OnRejec
       unchecked.emplace_back(&schedule, &known);
   }
   if (unchecked.empty()) return;
-  if (!check_)
-    check_ = std::make_unique<KernelCheck>(*task_.arena, task_.kernel, task_.options.dims,
-                                           options_.check);
+  if (const auto why = make_check()) {
+    for (const auto& [schedule, known] : unchecked) {
+      known->outcome = *why;
+      tell(*schedule, *known, on_rejected);
+    }
+    return;
+  }
   // Which one the others are compared with must not be a matter of chance.
   size_t first = 0;
   const auto check_one = [&](size_t k) {

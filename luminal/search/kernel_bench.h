@@ -83,6 +83,9 @@ class KernelBench : public Workbench {
   /// Those that have not been checked yet, all at a time once one has passed.
   void check(const std::vector<std::string>& schedules, const OnRejected& on_rejected);
   void check(Known& known);
+  /// What candidates are checked by. Without it, for want of data or memory, none of them counts:
+  /// that is no fault of theirs, and no reason to end the search of a plan.
+  std::optional<Rejected> make_check();
   /// Tells of a way that was just built or checked, if it is rejected.
   void tell(const std::string& schedule, const Known& known, const OnRejected& on_rejected);
   /// Memory for all tensors, those that are read filled.

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
-#include <map>
 
 #include "luminal/graph/dim_binding.h"
 #include "luminal/search/run_apart.h"
@@ -54,55 +52,6 @@ std::optional<std::string> unwritten(size_t root, const Array& result) {
   return fmt::format("element {} of result {} is no bool", found - bytes.begin(), root);
 }
 
-/// The dims of a kernel and the values they may have.
-std::map<std::string, symbolic::Interval> intervals_of(const kernel::Arena& arena,
-                                                       const kernel::Kernel& kernel) {
-  std::map<std::string, symbolic::Interval> result;
-  const auto add = [&](const symbolic::Expr& extent) {
-    for (const symbolic::Expr& each : extent.variables())
-      result.emplace(each.name(), each.bounds());
-  };
-  for (const kernel::Expr& axis : kernel.axes) add(axis.axis_extent());
-  std::vector<kernel::NodeId> tensors = tensors_read(arena, kernel);
-  for (const kernel::Root& root : kernel.roots) tensors.push_back(root.tensor);
-  for (const kernel::NodeId id : tensors)
-    for (const symbolic::Expr& extent : arena.tensor(id).shape) add(extent);
-  return result;
-}
-
-/// The value of an interval that is nearest.
-int64_t nearest(const symbolic::Interval& interval, int64_t value) {
-  return std::clamp(value, interval.lo, interval.hi);
-}
-
-int64_t nearest_odd(const symbolic::Interval& interval, int64_t odd) {
-  const int64_t value = nearest(interval, odd);
-  if (value % 2 != 0) return value;
-  return nearest(interval, value < odd ? value - 1 : value + 1);
-}
-
-/// Other values to try: the least, of which whole tiles have none, and such that no tile fits, all
-/// of them different. No dim is 0: nothing runs then.
-std::vector<graph::DimValues> other_dims(const kernel::Arena& arena, const kernel::Kernel& kernel,
-                                         const graph::DimValues& dims) {
-  constexpr std::array<int64_t, 4> kOdd = {77, 53, 91, 39};
-  const std::map<std::string, symbolic::Interval> intervals = intervals_of(arena, kernel);
-  graph::DimValues least = dims;
-  graph::DimValues odd = dims;
-  size_t number = 0;
-  for (auto& [name, value] : least) {
-    const auto found = intervals.find(name);
-    if (found == intervals.end()) continue;
-    value = nearest(found->second, 1);
-    odd[name] = nearest_odd(found->second, kOdd[number++ % kOdd.size()]);
-  }
-  std::vector<graph::DimValues> result;
-  for (graph::DimValues& each : std::array{least, odd})
-    if (each != dims && std::ranges::find(result, each) == result.end())
-      result.push_back(std::move(each));
-  return result;
-}
-
 /// What no candidate worth a thought exceeds: a run takes minutes where a kernel is large enough.
 std::chrono::milliseconds time_for(const kernel::Arena& arena, const kernel::Kernel& kernel,
                                    const graph::DimValues& dims) {
@@ -133,12 +82,12 @@ struct KernelCheck::Attempt {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  bool is_ordinary() const { return trial.expected.kind() == DataKind::kOrdinary; }
   void run() const {
-    memory.fill(is_ordinary() ? kPattern : kOtherPattern);
-    if (!is_ordinary()) return memory.run_at_once();
+    const bool is_ordinary = trial.expected.kind() == DataKind::kOrdinary;
+    memory.fill(is_ordinary ? kPattern : kOtherPattern);
+    if (!is_ordinary) return memory.run_at_once();
     memory.run_in_parts();
-    memory.run_again();
+    if (trial.runs_again) memory.run_again();
   }
 
   Trial& trial;
@@ -153,7 +102,9 @@ KernelCheck::KernelCheck(const kernel::Arena& arena, const kernel::Kernel& kerne
       dims_(std::move(dims)),
       other_dims_(other_dims(arena, kernel, dims_)),
       options_(options) {
-  options_.limit = std::max(options_.limit, time_for(arena, kernel, dims_));
+  std::chrono::milliseconds time = time_for(arena, kernel, dims_);
+  for (const TrialDims& each : other_dims_) time += time_for(arena, kernel, each.values);
+  options_.limit = std::max(options_.limit, time);
   trial(DataKind::kOrdinary, dims_);
 }
 
@@ -161,28 +112,63 @@ KernelCheck::~KernelCheck() = default;
 
 const kernel::Tensors& KernelCheck::data() const { return trials_[0]->expected.data(); }
 
-KernelCheck::Trial& KernelCheck::trial(DataKind kind, const graph::DimValues& dims) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& each : trials_)
-    if (each->expected.kind() == kind && each->dims == dims) return *each;
+KernelCheck::Trial& KernelCheck::trial(DataKind kind, const graph::DimValues& dims, bool once) {
   const bool is_ordinary = kind == DataKind::kOrdinary;
-  const KernelExpectation* ordinary = is_ordinary ? nullptr : &trials_[0]->expected;
+  const KernelExpectation* ordinary = nullptr;
+  for (const auto& each : trials_) {
+    if (each->dims != dims) continue;
+    if (each->expected.kind() == kind) return *each;
+    if (each->expected.kind() == DataKind::kOrdinary) ordinary = &each->expected;
+  }
   const auto side = is_ordinary ? GuardedMemory::Side::kEnd : GuardedMemory::Side::kBegin;
-  return *trials_.emplace_back(std::make_unique<Trial>(
-      dims,
-      KernelExpectation(arena_, kernel_, dims, kind, options_.seed, options_.points, ordinary),
-      side));
+  const PointCounts points = dims == dims_ ? options_.points : options_.points.some();
+  trials_.push_back(std::make_unique<Trial>(
+      dims, KernelExpectation(arena_, kernel_, dims, kind, options_.seed, points, ordinary), side));
+  trials_.back()->runs_again = is_ordinary && !once;
+  return *trials_.back();
 }
 
-std::optional<Rejected> KernelCheck::check(const Candidate& candidate) try {
+std::vector<KernelCheck::Trial*> KernelCheck::trials_for(const Candidate& candidate) {
+  const std::lock_guard lock(mutex_);
   const auto special = candidate.mixes_neighbours ? DataKind::kInfinite : DataKind::kSpecial;
-  std::deque<Attempt> attempts;
-  const auto add = [&](Trial& data) {
-    attempts.emplace_back(arena_, kernel_, candidate, data, options_.threads);
+  Trial& typical = trial(DataKind::kOrdinary, dims_);
+  std::vector<Trial*> result = {&typical, &trial(special, dims_)};
+  std::erase_if(other_dims_, [&](const TrialDims& dims) {
+    try {
+      Trial& ordinary = trial(DataKind::kOrdinary, dims.values, dims.once);
+      // The graph would not run with these: a view of it is not inside of what it looks at.
+      if (ordinary.expected.reads_outside() && !typical.expected.reads_outside()) return true;
+      result.push_back(&ordinary);
+      if (dims.special) result.push_back(&trial(special, dims.values));
+    } catch (const Error&) {
+      return true;  // nor with these, if there is no data for them
+    }
+    return false;
+  });
+  return result;
+}
+
+std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
+  const auto interrupted = [](const std::exception& error) {
+    return Rejected{Rejected::Why::kInterrupted,
+                    fmt::format("there is nothing to try it on: {}", error.what())};
   };
-  add(trial(DataKind::kOrdinary, dims_));
-  add(trial(special, dims_));
-  for (const graph::DimValues& dims : other_dims_) add(trial(DataKind::kOrdinary, dims));
+  std::vector<Trial*> trials;
+  try {
+    trials = trials_for(candidate);
+  } catch (const std::exception& error) {
+    return interrupted(error);
+  }
+  std::deque<Attempt> attempts;
+  try {
+    for (Trial* each : trials)
+      attempts.emplace_back(arena_, kernel_, candidate, *each, options_.threads);
+  } catch (const UserError& error) {
+    // A number of a launch that has no value for some dims.
+    return Rejected{Rejected::Why::kCompile, error.what()};
+  } catch (const std::exception& error) {
+    return interrupted(error);  // no memory just now
+  }
   const ApartOptions apart{
       .limit = options_.limit, .stop = options_.stop, .is_forbidden = [&](const void* address) {
         return std::ranges::any_of(
@@ -196,9 +182,6 @@ std::optional<Rejected> KernelCheck::check(const Candidate& candidate) try {
   for (const Attempt& each : attempts)
     if (auto why = judged(each)) return why;
   return std::nullopt;
-} catch (const UserError& error) {
-  // A number of a launch that has no value for some dims.
-  return Rejected{Rejected::Why::kCompile, error.what()};
 }
 
 std::optional<KernelCheck::Revoked> KernelCheck::revoked() const {
@@ -225,8 +208,7 @@ std::optional<std::string> KernelCheck::fault(const Attempt& attempt) {
     const graph::TensorType& type = arena_.tensor(kernel_.roots[k].tensor);
     const Array& result = results.emplace_back(array_of(type, trial.dims, memory.result(k)));
     if (auto what = unwritten(k, result)) return what;
-    if (!attempt.is_ordinary() || std::ranges::equal(memory.first_result(k), memory.result(k)))
-      continue;
+    if (!trial.runs_again || std::ranges::equal(memory.first_result(k), memory.result(k))) continue;
     if (auto what = difference(k, array_of(type, trial.dims, memory.first_result(k)), result))
       return what;
   }

@@ -5,8 +5,7 @@
 // A candidate runs in a child process, on ordinary data with its tensors pushed against forbidden
 // pages at the one end, on the other at the other end. All that it writes to holds a pattern at
 // first. On ordinary data it runs a second time, over its own results and on threads, and has to
-// give the same bits. Code for any values of dims is tried with the least ones and with odd ones
-// too.
+// give the same bits. Code for any values of dims is tried with some others too (trial_dims.h).
 #pragma once
 
 #include <chrono>
@@ -21,6 +20,7 @@
 #include "luminal/search/candidate.h"
 #include "luminal/search/guarded_tensors.h"
 #include "luminal/search/kernel_expectation.h"
+#include "luminal/search/trial_dims.h"
 
 namespace luminal::search {
 
@@ -45,7 +45,8 @@ class KernelCheck {
   ~KernelCheck();
 
   /// Why a candidate does not count; nothing if it does. May be called from several threads, whose
-  /// candidates run at a time.
+  /// candidates run at a time. What fails before a candidate runs says nothing about it: it counts
+  /// as interrupted.
   std::optional<Rejected> check(const Candidate& candidate);
   /// How much processor time candidates may use.
   std::chrono::milliseconds limit() const { return options_.limit; }
@@ -71,12 +72,17 @@ class KernelCheck {
     graph::DimValues dims;
     KernelExpectation expected;
     GuardedInputs inputs;
+    bool runs_again = false;
     std::string first;  // the schedule of the candidate that others are compared with
   };
   /// A candidate on such data.
   struct Attempt;
 
-  Trial& trial(DataKind kind, const graph::DimValues& dims);
+  /// On ordinary data candidates run again unless `once` is enough.
+  Trial& trial(DataKind kind, const graph::DimValues& dims, bool once = false);
+  /// All that a candidate is tried on. An error if there is no data for the dims it is tuned for;
+  /// other dims for which there is none are left out.
+  std::vector<Trial*> trials_for(const Candidate& candidate);
   /// What is wrong with what a run left.
   std::optional<Rejected> judged(const Attempt& attempt);
   std::optional<std::string> fault(const Attempt& attempt);
@@ -84,7 +90,7 @@ class KernelCheck {
   const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   graph::DimValues dims_;
-  std::vector<graph::DimValues> other_dims_;
+  std::vector<TrialDims> other_dims_;
   CheckOptions options_;
   std::mutex mutex_;  // of all below
   std::vector<std::unique_ptr<Trial>> trials_;

@@ -192,6 +192,22 @@ TEST(KernelBench, PlantedKernelsAreRejectedWithTheRightReasonAndNeverTriedAgain)
   EXPECT_EQ(built.load(), 0);
 }
 
+TEST(KernelBench, WhatCannotBeCheckedIsNobodysFault) {
+  KernelTask task = task_of([](Graph& g) { return g.input("x", {g.dim("n"), 40}) * 2.0F; });
+  task.options.dims.clear();  // so there is no data for it
+  KernelBench bench(
+      task,
+      [](const std::string& schedule) -> std::variant<Candidate, Rejected> {
+        Candidate candidate;
+        candidate.schedule = schedule;
+        return candidate;
+      },
+      runtime::default_thread_team(), kQuick);
+  const Measurement result = bench.try_out({"any"}).results[0];
+  ASSERT_TRUE(std::holds_alternative<Rejected>(result)) << to_string(result);
+  EXPECT_EQ(std::get<Rejected>(result).why, Why::kInterrupted) << to_string(result);
+}
+
 TEST(KernelBench, AScheduleThatCannotBeBuiltIsRejected) {
   const KernelTask task = task_of(doubled);
   KernelBench bench(

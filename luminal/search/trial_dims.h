@@ -1,0 +1,27 @@
+// Which values of dims a kernel is tried with beside those it is tuned for: the plan is right for
+// all of them.
+#pragma once
+
+#include <vector>
+
+#include "luminal/graph/program.h"
+#include "luminal/kernel/body.h"
+
+namespace luminal::search {
+
+/// One set of values.
+struct TrialDims {
+  graph::DimValues values;
+  bool special = false;  ///< on data with infinities and NaNs, too
+  bool once = false;     ///< one run will do: it takes about as long as with the typical ones
+};
+
+/// The least values, of which whole tiles have none; odd ones that no tile fits; even ones between
+/// these and the typical ones; and odd ones above those. All are such that the graph might run with
+/// them: in the range of each dim, and no extent is negative, or 0 where it is not with `typical`.
+/// Where that is not so for what is wanted, the next values up to some hundreds are taken; sets
+/// that take much longer than `typical` are left out, as are those that come to the same.
+std::vector<TrialDims> other_dims(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                                  const graph::DimValues& typical);
+
+}  // namespace luminal::search

@@ -106,8 +106,10 @@ void GuardedTensors::run(const CandidateLaunch& launch, int64_t begin, int64_t e
 void GuardedTensors::run_in_parts() const {
   for (const CandidateLaunch& launch : candidate_.launches) {
     const int64_t items = launch.size.items;
+    const int64_t single = std::min<int64_t>(items / 3, 1);
     run(launch, items / 2, items, scratch_);
-    run(launch, 0, items / 3, scratch_);
+    run(launch, 0, single, scratch_);
+    run(launch, single, items / 3, scratch_);
     run(launch, items / 3, items / 2, scratch_);
   }
 }

@@ -40,7 +40,8 @@ class GuardedTensors {
 
   /// A pattern for all that is to be written, so that what was not is noticed.
   void fill(std::byte pattern) const;
-  /// All launches on one thread, their items in three ranges and out of order, as threads might.
+  /// All launches on one thread, their items in four ranges and out of order, as threads might: one
+  /// of them a single item.
   void run_in_parts() const;
   /// All launches on one thread, all of their items at once.
   void run_at_once() const;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <set>
 
 #include "luminal/graph/dim_binding.h"
 #include "luminal/kernel/reads.h"
+#include "luminal/support/hash.h"
 
 namespace luminal::search {
 namespace {
@@ -107,6 +109,8 @@ class Dominants {
   }
   /// How long the rows are of which some are spoilt; 0: all values may be special.
   int64_t spoilt_row(int64_t count) const { return row_ > 0 && count / row_ >= kCycle ? row_ : 0; }
+  /// How long rows are; 0: there are none with such values.
+  int64_t row() const { return row_; }
 
  private:
   static constexpr int64_t kCycle = 4;
@@ -145,9 +149,10 @@ class Filler {
 
   /// `weighed` asks for values that outweigh their rows.
   void fill(Array& array, int64_t limit, bool weighed) {
-    // Long arrays repeat themselves: making every value anew would take longer than the search.
-    constexpr int64_t kPeriod = 131'068;  // no power of two, and whole bytes of every dtype
-    const int64_t count = std::min(array.size(), kPeriod);
+    // Long arrays are made of pieces of their beginning: making every value anew would take longer
+    // than the search.
+    constexpr int64_t kBeginning = 131'068;
+    const int64_t count = std::min(array.size(), kBeginning);
     Dominants dominants(
         weighed && graph::is_float(array.dtype()) ? array.extents() : graph::Extents{}, seed_ + 1);
     if (const int64_t row = dominants.spoilt_row(count); row > 0)
@@ -161,12 +166,31 @@ class Filler {
     if (kind_ != DataKind::kOrdinary && graph::is_float(array.dtype()) && !has_special_ &&
         count >= kLeastSpoilt)
       kernel::store(array, below(count), kernel::Evaluator::rounded(array.dtype(), {special(), 0}));
-    const auto bytes = array.mutable_bytes();
-    const auto period = static_cast<size_t>(graph::byte_size(array.dtype(), count));
-    for (size_t done = period; done < bytes.size(); ++done) bytes[done] = bytes[done - period];
+    if (count < array.size()) fill_rest(array, count, dominants.row());
   }
 
  private:
+  /// Copies pieces of the first `count` values, each from anywhere, to all places behind them: at
+  /// no distance do values repeat. Where rows have a meaning these are the pieces.
+  static void fill_rest(Array& array, int64_t count, int64_t row) {
+    constexpr int64_t kPiece = 4094;  // whole bytes of every dtype
+    const bool by_rows = row > 0 && row <= count / 8;
+    const int64_t piece = by_rows ? row : kPiece;
+    const int64_t step = by_rows ? row : 2;  // where a piece may begin
+    const int64_t whole = count / piece * piece;
+    const auto choices = static_cast<uint64_t>((whole - piece) / step + 1);
+    const auto bytes_of = [&](int64_t elements) {
+      return static_cast<size_t>(graph::byte_size(array.dtype(), elements));
+    };
+    const auto bytes = array.mutable_bytes();
+    for (int64_t begin = whole; begin < array.size(); begin += piece) {
+      const uint64_t hash = support::mix64(static_cast<uint64_t>(begin));
+      const int64_t from = static_cast<int64_t>(hash % choices) * step;
+      const size_t length = bytes_of(std::min(piece, array.size() - begin));
+      std::memcpy(&bytes[bytes_of(begin)], &bytes[bytes_of(from)], length);
+    }
+  }
+
   // Written out, since the library's distributions differ from one library to the next.
   double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   int64_t below(int64_t limit) {
@@ -179,14 +203,18 @@ class Filler {
     return {0.0, chooses ? below(std::max<int64_t>(limit, 1)) : integer(dtype)};
   }
 
+  /// One after the other, beginning anywhere: small arrays have some of each.
   double special() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    // The large ones last; functions have their ranges between them.
     constexpr std::array kSpecial = {
-        0.0, -0.0, 1.0, -1.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
-        1e30};
-    const size_t kinds = kSpecial.size() - (kind_ == DataKind::kInfinite ? 1 : 0);
+        0.0,  -0.0, 1.0,   -1.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+        1e30, 5.0,  -11.0, 88.0, -88.0,     3e4};
+    constexpr int64_t kNotLarge = 7, kStep = 5;
+    const int64_t kinds = kind_ == DataKind::kInfinite ? kNotLarge : std::ssize(kSpecial);
+    next_special_ = has_special_ ? (next_special_ + kStep) % kinds : below(kinds);
     has_special_ = true;
-    return kSpecial[static_cast<size_t>(below(static_cast<int64_t>(kinds)))];
+    return kSpecial[static_cast<size_t>(next_special_)];
   }
 
   double real() {
@@ -209,6 +237,7 @@ class Filler {
   uint64_t seed_;
   bool is_spoilt_ = true;
   bool has_special_ = false;
+  int64_t next_special_ = 0;
   std::mt19937_64 random_;
 };
 
@@ -226,7 +255,7 @@ kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
   const Positions positions = positions_of(arena, kernel, dims);
   // Where each result is of its own values, special ones hide nothing of others.
   const bool reduces = has_reductions(arena, kernel);
-  const int64_t one_in = reduces ? 997 : 8;
+  const int64_t one_in = reduces ? 997 : 5;
   const bool weighed = kind == DataKind::kSpecial && reduces && !has_products(arena, kernel);
   const bool whole_range = kind != DataKind::kOrdinary && !has_floats_of_bits(arena, kernel);
   kernel::Tensors result;

@@ -340,6 +340,48 @@ TEST(KernelCheck, WhatIsRoundedAfterASumMayBeEitherAtATie) {
   EXPECT_EQ(cut.why, Why::kWrongResult) << cut.detail;
 }
 
+TEST(KernelCheck, NoRowOfTheDataIsLikeAnother) {
+  for (const int64_t length : {131'068, 65'534, 4094}) {
+    static int64_t all = 0;
+    all = length;
+    const Rejected same = rejection(
+        [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+          const auto* x = static_cast<const float*>(buffers[0]);
+          auto* y = static_cast<float*>(buffers[1]);
+          const int64_t last = 262'136 / all;
+          for (int64_t row = 0; row <= last; ++row)
+            for (int64_t i = 0; i < all; ++i)
+              y[row * all + i] = 2.0F * x[(row == last ? 0 : row) * all + i];
+        },
+        [=](Graph& g) {
+          return g.input("x", {262'136 / length + 1, length}) * 2.0F;
+        });
+    EXPECT_EQ(same.why, Why::kWrongResult) << length << ": " << same.detail;
+  }
+}
+
+TEST(KernelCheck, LargeValuesAreTriedThatAreNotVeryLarge) {
+  const Rejected large =
+      rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 1000; ++i)
+          y[i] = std::abs(x[i]) > 2 && std::abs(x[i]) < 1e20F ? 7.0F : 2.0F * x[i];
+      });
+  EXPECT_EQ(large.why, Why::kWrongResult) << large.detail;
+  const Rejected overflow = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 1000; ++i) {
+          const double power = std::exp(static_cast<double>(x[i]));
+          y[i] = static_cast<float>(x[i] > 80 ? INFINITY : power);
+        }
+      },
+      [](Graph& g) { return exp(g.input("x", {1000})); });
+  EXPECT_EQ(overflow.why, Why::kWrongResult) << overflow.detail;
+}
+
 TEST(KernelCheck, AWrongResultIsFoundWhereverItIs) {
   const Rejected everywhere =
       rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
@@ -595,6 +637,18 @@ TEST(KernelCheck, ItMakesNoDifferenceHowItemsAreDealtOut) {
       many);
   EXPECT_EQ(on_threads.why, Why::kCrash) << on_threads.detail;
 #endif
+}
+
+TEST(KernelCheck, ASingleItemIsAsRightAsMany) {
+  const Rejected single = rejection(
+      [](void* const* buffers, const int64_t*, int64_t begin, int64_t end, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        if (end - begin == 1) return;
+        for (int i = 0; begin == 0 && i < 1 << 20; ++i) y[i] = 2.0F * x[i];
+      },
+      [](Graph& g) { return g.input("x", {1 << 20}) * 2.0F; });
+  EXPECT_EQ(single.why, Why::kWrongResult) << single.detail;
 }
 
 TEST(KernelCheck, LargeKernelsMayTakeLonger) {

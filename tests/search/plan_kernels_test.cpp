@@ -1,5 +1,5 @@
 // Kernels as plans have them, which are others than those that are derived from a graph without
-// passes and rules: the schedule that each begins with is right, and the check says so.
+// passes and rules: what the space of each begins with is right, and the check says so.
 #include <gtest/gtest.h>
 
 #include "luminal/compiler/build_plan.h"
@@ -7,13 +7,22 @@
 #include "luminal/graph/pass.h"
 #include "luminal/luminal.h"
 #include "luminal/search/kernel_check.h"
+#include "luminal/search/kernel_space.h"
 
 namespace luminal::search {
 namespace {
 
 using Write = std::function<Tensor(Graph&)>;
 
-/// Checks the default of each kernel of a plan.
+/// Code for a schedule.
+std::variant<Candidate, Rejected> built(const KernelTask& task, const std::string& schedule) {
+  codegen::CpuKernelOptions options = task.options;
+  options.schedule = codegen::Schedule::parse(schedule);
+  return load_candidate(codegen::cpu_kernel(*task.arena, task.kernel, task.target, options),
+                        codegen::KernelCompiler(task.target), task.options.dims);
+}
+
+/// Checks what each family of code begins with, for each kernel of a plan; the default is first.
 void expect_right(const char* name, const Write& write) {
   Graph g;
   const Tensor y = write(g);
@@ -25,15 +34,17 @@ void expect_right(const char* name, const Write& write) {
   compiler::PlanDraft draft(graph, options);
   for (size_t k = 0; k < draft.kernels().size(); ++k) {
     const KernelTask task = draft.kernels().task(k);
-    const auto candidate =
-        load_candidate(codegen::cpu_kernel(*task.arena, task.kernel, task.target, task.options),
-                       codegen::KernelCompiler(task.target), task.options.dims);
-    ASSERT_TRUE(std::holds_alternative<Candidate>(candidate)) << name << ", " << task.label;
     KernelCheck check(*task.arena, task.kernel, task.options.dims,
                       {.limit = std::chrono::minutes(5)});
-    const auto why = check.check(std::get<Candidate>(candidate));
-    EXPECT_EQ(why, std::nullopt) << name << ", " << task.label << ": "
-                                 << to_string(Measurement(*why));
+    const auto space = kernel_space(task);
+    for (const std::string& schedule : space->starts()) {
+      const auto candidate = built(task, schedule);
+      ASSERT_TRUE(std::holds_alternative<Candidate>(candidate)) << name << ", " << schedule;
+      const auto why = check.check(std::get<Candidate>(candidate));
+      EXPECT_EQ(why, std::nullopt)
+          << name << ", " << task.label << ", " << schedule << ": " << to_string(Measurement(*why));
+    }
+    EXPECT_FALSE(check.revoked().has_value()) << name << ": " << check.revoked()->why.detail;
   }
 }
 
@@ -64,6 +75,22 @@ TEST(PlanKernels, ProductsMayLeaveTheRangeOnTheWay) {
       expect_right("product", [=](Graph& g) { return prod(g.input("x", {45, length}, dtype), 1); });
   expect_right("products so far", [](Graph& g) {
     return cumprod(g.input("x", {45, 300}, DType::kF64), 1);
+  });
+}
+
+TEST(PlanKernels, QuantisedResultsMayBeEitherAtATie) {
+  expect_right("softmax", [](Graph& g) {
+    return cast(round(softmax(g.input("x", {1500, 500})) * 2550.0F), DType::kU8);
+  });
+  expect_right("norm", [](Graph& g) {
+    return cast(round(layer_norm(g.input("x", {1500, 500})) * 30.0F), DType::kI8);
+  });
+  expect_right("product", [](Graph& g) {
+    const Tensor product = matmul(g.input("x", {384, 512}), g.input("w", {512, 500}));
+    return cast(clip(round(product * 20.0F), -127, 127), DType::kI8);
+  });
+  expect_right("the largest of products", [](Graph& g) {
+    return argmax(matmul(g.input("x", {64, 300}), g.input("w", {300, 500})), 1);
   });
 }
 

@@ -268,6 +268,25 @@ TEST(Schedules, TheDefaultIsFirstAndItsTextMakesTheSameCode) {
   }
 }
 
+TEST(Schedules, SpacesOfConvolutionsStartWithWhatIsBuilt) {
+  // Images of which a row is, or is not, so long that rows of pixels are cut differently.
+  for (const graph::DType dtype : {graph::DType::kF32, graph::DType::kF64, graph::DType::kBF16})
+    for (const auto& [channels, filters, height, width] :
+         {std::array{17, 19, 29, 31}, std::array{3, 16, 33, 35}, std::array{9, 12, 28, 28}}) {
+      SCOPED_TRACE(fmt::format("{} to {} of {}x{} {}", channels, filters, height, width, dtype));
+      Graph g;
+      const Tensor x = g.input("x", {1, channels, height, width}, dtype);
+      const Tensor w = g.input("w", {filters, channels, 3, 3}, dtype);
+      const Tensor bias = g.input("b", {filters}, dtype);
+      Case each(sample_of({conv2d(x, w, bias, {.padding = {Padding{1, 1}}})}), {}, true);
+      for (const int threads : {1, 2, 16}) {
+        each.options.threads = threads;
+        const CpuKernel own = cpu_kernel(each.arena, each.kernel, host_target(), each.options);
+        EXPECT_EQ(each.spaces(host_target()).front().start, own.schedule);
+      }
+    }
+}
+
 TEST(Schedules, EveryListedScheduleFitsAndIsOtherCode) {
   Graph g;
   Case each(sample_of({matmul(g.input("a", {64, 96}), g.input("b", {96, 64}))}), {});

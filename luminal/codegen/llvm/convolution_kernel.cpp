@@ -323,6 +323,8 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
       if (planes == 1) keep_panels_near();
       return;
     }
+    // Also where no image is laid out, which would set it: a space begins with what is built.
+    plan().pitch = pixel_pitch(arena_, plan(), lanes());
     const int64_t tiles = (filter_rows() + spec.mr - 1) / spec.mr;
     const int64_t wanted = 4 * int64_t{std::max(1, options_.threads)};
     blocks.columns = plan().width;

@@ -110,6 +110,17 @@ KernelCheck::KernelCheck(const kernel::Arena& arena, const kernel::Kernel& kerne
 
 KernelCheck::~KernelCheck() = default;
 
+std::chrono::milliseconds KernelCheck::limit() const {
+  // More than a busy machine makes of it, and short beside the time of a search.
+  constexpr int kTimes = 10;
+  constexpr int kTimesOfLong = 3;
+  constexpr std::chrono::milliseconds kLeast{1000}, kLong{5000};
+  const std::lock_guard lock(mutex_);
+  if (!first_took_) return options_.limit;
+  const auto most = std::max(kTimesOfLong * *first_took_, kLong);
+  return std::min(options_.limit, std::clamp(kTimes * *first_took_, kLeast, most));
+}
+
 const kernel::Tensors& KernelCheck::data() const { return trials_[0]->expected.data(); }
 
 KernelCheck::Trial& KernelCheck::trial(DataKind kind, const graph::DimValues& dims, bool once) {
@@ -169,8 +180,12 @@ std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
   } catch (const std::exception& error) {
     return interrupted(error);  // no memory just now
   }
+  std::chrono::milliseconds used{0};
   const ApartOptions apart{
-      .limit = options_.limit, .stop = options_.stop, .is_forbidden = [&](const void* address) {
+      .limit = limit(),
+      .stop = options_.stop,
+      .used = &used,
+      .is_forbidden = [&](const void* address) {
         return std::ranges::any_of(
             attempts, [&](const Attempt& each) { return each.memory.forbids(address); });
       }};
@@ -181,6 +196,8 @@ std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
   if (auto why = run_apart(run, apart)) return why;
   for (const Attempt& each : attempts)
     if (auto why = judged(each)) return why;
+  const std::lock_guard lock(mutex_);
+  if (!first_took_) first_took_ = used;
   return std::nullopt;
 }
 

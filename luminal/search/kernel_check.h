@@ -28,7 +28,8 @@ namespace luminal::search {
 struct CheckOptions {
   uint64_t seed = 1;
   PointCounts points = {};
-  /// How much processor time a candidate may use; more where a kernel has that much to do.
+  /// How much processor time a candidate may use as long as none has passed; more where a kernel
+  /// has that much to do.
   std::chrono::milliseconds limit{10'000};
   /// Asked while a candidate takes long: whether to give it up (run_apart.h).
   std::function<bool()> stop = nullptr;
@@ -48,8 +49,9 @@ class KernelCheck {
   /// candidates run at a time. What fails before a candidate runs says nothing about it: it counts
   /// as interrupted.
   std::optional<Rejected> check(const Candidate& candidate);
-  /// How much processor time candidates may use.
-  std::chrono::milliseconds limit() const { return options_.limit; }
+  /// How much processor time candidates may use: once one has passed, so much more than that took
+  /// that nothing slower is worth a thought.
+  std::chrono::milliseconds limit() const;
   /// A candidate that passed and is wrong all the same: later ones differed from it, and the oracle
   /// says that they are right.
   struct Revoked {
@@ -92,7 +94,8 @@ class KernelCheck {
   graph::DimValues dims_;
   std::vector<TrialDims> other_dims_;
   CheckOptions options_;
-  std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // of all below
+  std::optional<std::chrono::milliseconds> first_took_;  // the first that passed
   std::vector<std::unique_ptr<Trial>> trials_;
   double farthest_ = 0.0;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -94,9 +95,17 @@ bool read_until_end(int descriptor, const ApartOptions& options, std::string& te
   }
 }
 
-int status_of(pid_t child) {
+int status_of(pid_t child, std::chrono::milliseconds* used) {
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  rusage usage{};
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  if (used != nullptr) {
+    const auto time = [](const timeval& each) {
+      return std::chrono::seconds(each.tv_sec) + std::chrono::microseconds(each.tv_usec);
+    };
+    *used = std::chrono::ceil<std::chrono::milliseconds>(time(usage.ru_utime) +
+                                                         time(usage.ru_stime));
   }
   return status;
 }
@@ -161,7 +170,7 @@ std::optional<Rejected> run_apart(const std::function<void()>& work, const Apart
   const bool ended = read_until_end(channel, options, text);
   ::close(channel);
   if (!ended) ::kill(child, SIGKILL);
-  const int status = status_of(child);
+  const int status = status_of(child, options.used);
   if (!ended) return Rejected{Rejected::Why::kInterrupted, "it was not waited for any longer"};
   return judged(status, text, options);
 }

@@ -22,6 +22,8 @@ struct ApartOptions {
   /// Asked now and then while work takes longer than a second: whether to wait no longer, with the
   /// same result.
   std::function<bool()> stop = nullptr;
+  /// Told how much processor time the child has used, if it is given.
+  std::chrono::milliseconds* used = nullptr;
   /// Whether an address is one that nobody may touch: a fault there is "out of bounds".
   std::function<bool(const void* address)> is_forbidden = nullptr;
 };

@@ -45,6 +45,23 @@ TEST(RunApart, AnEndOfTheProcessIsNoResult) {
   EXPECT_NE(why->detail.find("status 3"), std::string::npos) << why->detail;
 }
 
+TEST(RunApart, TheTimeThatItUsedIsTold) {
+  std::chrono::milliseconds little{-1};
+  EXPECT_EQ(run_apart([] {}, {.used = &little}), std::nullopt);
+  EXPECT_GE(little.count(), 0);
+  volatile bool forever = true;
+  std::chrono::milliseconds much{-1};
+  const auto why = run_apart(
+      [&] {
+        while (forever) {
+        }
+      },
+      {.limit = std::chrono::milliseconds(300), .used = &much});
+  ASSERT_TRUE(why);
+  EXPECT_GE(much.count(), 250) << "clocks of processors tick in steps";
+  EXPECT_GT(much, little);
+}
+
 TEST(RunApart, AnEndlessLoopIsStopped) {
   volatile bool forever = true;
   const auto why = run_apart(

@@ -124,6 +124,22 @@ TEST(KernelCheck, WhatDoesNotEndIsATimeOut) {
   EXPECT_EQ(why->why, Why::kTimeout) << why->detail;
 }
 
+TEST(KernelCheck, OnceOneHasPassedOthersMayTakeOnlySomeTimesAsLong) {
+  Subject subject(doubled);
+  KernelCheck check = subject.check();
+  EXPECT_EQ(check.limit(), kAmple);
+  EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+  EXPECT_LT(check.limit(), kAmple);
+  EXPECT_GE(check.limit(), std::chrono::seconds(1));
+  const auto why =
+      check.check(subject.with([](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
+        for (volatile bool forever = true; forever;) {
+        }
+      }));
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->why, Why::kTimeout) << why->detail;
+}
+
 TEST(KernelCheck, NaNsAndInfinitiesAreWhereTheyShouldBe) {
   for (const int64_t count : {64, 100'000}) {
     const auto twice = [=](Graph& g) { return g.input("x", {count}) * 2.0F; };

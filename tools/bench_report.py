@@ -14,6 +14,7 @@ import math
 import pathlib
 import sys
 
+NAMES = ("suite", "case", "device", "dtype")
 NUMBERS = ("ours_us", "fast_us", "bytes", "flops", "bandwidth_fraction", "compute_fraction")
 COLOURS = ("#2f6fde", "#d9822b", "#3a9d5d", "#b0479b", "#c23b3b", "#5b6b7d", "#8a6d3b", "#1f9e9e")
 
@@ -24,6 +25,17 @@ class BadRows(Exception):
 
 def is_number(value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_names(row: dict, where: str) -> None:
+    """What rows are told apart by."""
+    for key in NAMES:
+        if not isinstance(row[key], str):
+            raise BadRows(f"{where}: {key} is {row[key]!r}")
+    if not isinstance(row.setdefault("commit", ""), str):
+        raise BadRows(f"{where}: commit is {row['commit']!r}")
+    if not is_number(row.setdefault("measured_at", 0)):
+        raise BadRows(f"{where}: measured_at is {row['measured_at']!r}")
 
 
 def check_numbers(row: dict, where: str) -> None:
@@ -53,9 +65,10 @@ def read_rows(paths: list[pathlib.Path]) -> list[dict]:
         for number, row in enumerate(found):
             if not isinstance(row, dict):
                 raise BadRows(f"row {number} of {path} is {row!r}")
-            missing = [key for key in ("suite", "case", "device", "dtype", *NUMBERS) if key not in row]
+            missing = [key for key in (*NAMES, *NUMBERS) if key not in row]
             if missing:
                 raise BadRows(f"row {number} of {path} has no {', '.join(missing)}")
+            check_names(row, f"row {number} of {path}")
             check_numbers(row, f"row {number} of {path}")
         rows += found
     return rows

@@ -128,6 +128,14 @@ class Numbers(unittest.TestCase):
         self.assertIn("peers is 3", self.told(lambda rows: rows[0].update(peers=3)))
         self.assertIn("row 0", self.told(lambda rows: rows.__setitem__(0, 5)))
 
+    def test_what_is_no_name_or_moment_is_told(self):
+        self.assertIn("suite is 3", self.told(lambda rows: rows[0].update(suite=3)))
+        self.assertIn("case is None", self.told(lambda rows: rows[0].update(case=None)))
+        self.assertIn("dtype is ['f32']", self.told(lambda rows: rows[0].update(dtype=["f32"])))
+        self.assertIn("commit is 7", self.told(lambda rows: rows[0].update(commit=7)))
+        self.assertIn("measured_at is 'x'", self.told(lambda rows: rows[0].update(measured_at="x")))
+        self.assertIn("measured_at is None", self.told(lambda rows: rows[0].update(measured_at=None)))
+
     def test_a_peer_without_a_time_is_left_out(self):
         self.assertEqual(self.told(lambda rows: rows[0].update(peers={"torch": None})), "")
 

@@ -93,12 +93,12 @@ struct Folder {
 };
 
 constexpr const char* kUsage =
-    "usage: compile_bench [--device D] [--filter TEXT] [--layers 2,32] [--search SECONDS]\n"
+    "usage: compile_bench [--device D] [--filter TEXT] [--layers 2,32] [--search [SECONDS]]\n"
     "                     [--json FILE] [--commit TEXT]\n"
     "  --device D      what plans are made for: cpu\n"
     "  --filter TEXT   only networks whose name has this text\n"
     "  --layers 2,32   depths of language models (2,12,32)\n"
-    "  --search S      how long each network is searched (10; 0: not at all)\n"
+    "  --search [S]    how long each network is searched (10; 0: not at all)\n"
     "  --json FILE     write the rows there as well\n"
     "  --commit TEXT   what the rows say they were measured of\n";
 
@@ -206,12 +206,17 @@ void run(int argc, char** argv) {
                                                 {"--filter", ""},        {"--search", "10"},
                                                 {"--json", ""},          {"--commit", ""}};
   for (int k = 1; k < argc; k += 2) {
+    const bool has_value = k + 1 < argc && !std::string_view(argv[k + 1]).starts_with("--");
+    if (argv[k] == std::string_view("--search") && !has_value) {
+      --k;  // for as long as there is nothing said
+      continue;
+    }
     if (argv[k] == std::string_view("--peers"))
       throw UserError("bench",
                       "compile has no --peers: it times stages of our compiler on networks that no "
                       "peer has; ./run bench nets --peers compares what they run");
     const auto found = options.find(argv[k]);
-    if (found == options.end() || k + 1 == argc)
+    if (found == options.end() || !has_value)
       throw UserError("bench", "cannot understand '{}'\n{}", argv[k], kUsage);
     found->second = argv[k + 1];
   }

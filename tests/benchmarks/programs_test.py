@@ -31,6 +31,10 @@ class Refusals(unittest.TestCase):
             self.assertIn("no case has 'no such case'", told)
             self.assertIn(name, told)
 
+    def test_a_search_needs_no_number(self):
+        for program in (PATTERNS, COMPILE):
+            self.assertIn("no case has 'no such case'", self.refused(program, "--search", "--filter", "no such case"))
+
     def test_a_file_that_cannot_be_written(self):
         for program in (PATTERNS, COMPILE):
             self.assertIn("/nowhere/rows.json", self.refused(program, "--json", "/nowhere/rows.json"))

@@ -150,28 +150,7 @@ class Tuning {
     if (is_disturbed_) return show_only(next, tried.results);
     for (Measurement& result : tried.results)
       if (auto* timing = std::get_if<Timing>(&result)) timing->disturbed = tried.unreliable;
-    if (!default_failed) settle_default(tried.results.front());
-    const double scale = default_failed ? 1.0 : scale_of(tried.results.front());
-    for (size_t k = 0; k < next.size(); ++k) {
-      tried_.insert(next[k]);
-      if (next[k] == default_ && knows_default()) continue;
-      keep(next[k], tried.results[k], scale);
-    }
-  }
-
-  /// A quiet time of the default takes the place of a disturbed one. All others were kept as parts
-  /// of that one.
-  void settle_default(const Measurement& now) {
-    const Timing* before = timing_in(records_, default_);
-    const auto* timing = std::get_if<Timing>(&now);
-    if (before == nullptr || timing == nullptr || !before->disturbed || timing->disturbed) return;
-    const double scale = timing->median_us / before->median_us;
-    for (TuningRecord& record : records_) {
-      auto* each = std::get_if<Timing>(&record.result);
-      if (each == nullptr) continue;
-      *each = record.schedule == default_ ? *timing : scaled(*each, scale);
-      database_.record(record);
-    }
+    keep(next, std::move(tried.results));
   }
 
   /// Results that are told and not kept.
@@ -189,24 +168,32 @@ class Tuning {
                        [&](const TuningRecord& record) { return record.schedule == default_; });
   }
 
-  /// Times of several batches are compared as if the default had taken as long in each.
-  double scale_of(const Measurement& of_default) const {
-    const Timing* before = timing_in(records_, default_);
-    const auto* now = std::get_if<Timing>(&of_default);
-    return before == nullptr || now == nullptr ? 1.0 : before->median_us / now->median_us;
-  }
-
-  void keep(const std::string& schedule, Measurement result, double scale) {
-    if (auto* timing = std::get_if<Timing>(&result)) *timing = scaled(*timing, scale);
-    const TuningRecord record{key_, schedule, std::move(result), now_seconds()};
-    const auto* rejected = std::get_if<Rejected>(&record.result);
-    // What was interrupted is for the next search to try again, and not for this one.
-    if (rejected != nullptr && rejected->why == Rejected::Why::kInterrupted)
-      give_up(record);
-    else if (!told_.contains(schedule))
-      database_.record(record);
-    if (options_.on_trial) options_.on_trial(record);
-    ++result_.measured;
+  /// Keeps what a batch gave. Times of several batches, also of other processes, are compared as if
+  /// the default had taken as long in each.
+  void keep(const std::vector<std::string>& ways, std::vector<Measurement> results) {
+    const bool knew_default = knows_default();
+    std::vector<TuningRecord> kept;
+    std::vector<TuningRecord> new_ones;
+    for (size_t k = 0; k < ways.size(); ++k) {
+      tried_.insert(ways[k]);
+      TuningRecord record{key_, ways[k], std::move(results[k]), now_seconds()};
+      const bool is_known = ways[k] == default_ && knew_default;
+      const auto* rejected = std::get_if<Rejected>(&record.result);
+      // What was interrupted is for the next search to try again, and not for this one.
+      const bool is_interrupted =
+          rejected != nullptr && rejected->why == Rejected::Why::kInterrupted;
+      if (is_interrupted && !is_known) give_up(record);
+      // A default that was timed once is not rejected for what happens to it later.
+      if (!is_interrupted && !told_.contains(ways[k]) && !(is_known && rejected != nullptr))
+        kept.push_back(record);
+      if (!is_known) new_ones.push_back(std::move(record));
+    }
+    const double scale = database_.record_batch(kept, default_);
+    for (TuningRecord& each : new_ones) {
+      if (auto* timing = std::get_if<Timing>(&each.result)) *timing = scaled(*timing, scale);
+      if (options_.on_trial) options_.on_trial(each);
+      ++result_.measured;
+    }
   }
 
   void give_up(const TuningRecord& record) {

@@ -288,6 +288,51 @@ TEST(Tuner, WhatWasDisturbedIsNotMeasuredAgainAndAgainInOneSearch) {
   EXPECT_EQ(tune(database, kKey, GridSpace(3), busy, {.most_trials = 1}).batches, 1U);
 }
 
+TEST(Tuner, TimesOfSearchesThatBeginAKernelAtATimeAreParts) {
+  // Another search, on a machine half as fast just then, begins and ends while this one measures
+  // its first batch.
+  TuningDatabase database = TuningDatabase::in_memory();
+  const auto time_of = [](const std::string& schedule) {
+    const auto [x, y] = GridSpace::point(schedule);
+    return Timing{10.0 + x + 4 * y, 0.1, 9};
+  };
+  bool is_first = true;
+  FormulaBench bench([&](const std::string& schedule) -> Measurement {
+    if (std::exchange(is_first, false)) {
+      FormulaBench other(time_of);
+      other.slowness = 2;
+      tune(database, kKey, GridSpace(4), other,
+           {.strategy = StrategyKind::kRandom, .seed = 7, .most_trials = 9});
+    }
+    return time_of(schedule);
+  });
+  std::vector<TuningRecord> told;
+  tune(database, kKey, GridSpace(4), bench,
+       {.strategy = StrategyKind::kRandom,
+        .most_trials = 16,
+        .on_trial = [&](const TuningRecord& each) { told.push_back(each); }});
+  const auto records = database.records(kKey);
+  EXPECT_EQ(records.size(), 16U);
+  for (const TuningRecord& each : records)
+    EXPECT_DOUBLE_EQ(std::get<Timing>(each.result).median_us, 2 * time_of(each.schedule).median_us)
+        << each.schedule;
+  for (const TuningRecord& each : told)
+    EXPECT_EQ(std::get<Timing>(each.result).median_us,
+              std::get<Timing>(*database.find(kKey, each.schedule)).median_us)
+        << each.schedule;
+}
+
+TEST(Tuner, WhatAnotherSearchRejectedMeanwhileStaysRejected) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  FormulaBench bench([&](const std::string& schedule) -> Measurement {
+    if (schedule != "0,0")
+      database.record(record(schedule, Rejected{Rejected::Why::kWrongResult, "of another"}));
+    return Timing{10, 0.1, 9};
+  });
+  EXPECT_EQ(tune(database, kKey, GridSpace(2), bench, {}).choice,
+            (TunedChoice{"0,0", 10, 10, 3, 2}));
+}
+
 TEST(Tuner, TimesBesideADefaultThatWasDisturbedAreItsParts) {
   TuningDatabase database = TuningDatabase::in_memory();
   database.record(record("0,0", Timing{200, 1, 9, true}));

@@ -88,6 +88,13 @@ class FileLock {
   int file_;
 };
 
+void check_time(const TuningRecord& record) {
+  const auto* timing = std::get_if<Timing>(&record.result);
+  if (timing == nullptr) return;
+  if (!(std::isfinite(timing->median_us) && timing->median_us > 0 && timing->spread_us >= 0))
+    throw InternalError(fmt::format("a time of {} us was to be kept", timing->median_us));
+}
+
 }  // namespace
 
 std::string default_tuning_path() {
@@ -228,10 +235,19 @@ std::optional<std::string> TuningDatabase::kernel_text(support::Hash128 kernel) 
 }
 
 void TuningDatabase::record(const TuningRecord& record) {
-  if (const auto* timing = std::get_if<Timing>(&record.result))
-    if (!(std::isfinite(timing->median_us) && timing->median_us > 0 && timing->spread_us >= 0))
-      throw InternalError(fmt::format("a time of {} us was to be kept", timing->median_us));
+  check_time(record);
   use([&](const SqliteConnection& connection) { insert_record(connection, record); });
+}
+
+double TuningDatabase::record_batch(const std::vector<TuningRecord>& batch,
+                                    const std::string& standard) {
+  for (const TuningRecord& each : batch) check_time(each);
+  return use([&](const SqliteConnection& connection) {
+    Transaction transaction(connection);
+    const double scale = insert_batch(connection, batch, standard);
+    transaction.commit();
+    return scale;
+  });
 }
 
 std::optional<Measurement> TuningDatabase::find(const TuningKey& key,
@@ -417,7 +433,10 @@ int64_t TuningDatabase::prune(const PruneFilter& filter) {
   connection_
       .prepare(
           "DELETE FROM records WHERE (?1 = '' OR compiler <> ?1) AND (?2 = '' OR device = ?2) "
-          "AND measured_at < ?3 AND (?4 = '' OR kernel = ?4)")
+          "AND (?4 = '' OR kernel = ?4) AND NOT EXISTS (SELECT 1 FROM records AS other "
+          "WHERE other.kernel = records.kernel AND other.shapes = records.shapes "
+          "AND other.device = records.device AND other.compiler = records.compiler "
+          "AND other.measured_at >= ?3)")
       .bind(1, filter.other_compiler_than)
       .bind(2, filter.device)
       .bind(3, filter.measured_before.value_or(std::numeric_limits<int64_t>::max()))

@@ -64,14 +64,16 @@ struct TimedRow {
 struct MergeCounts {
   int64_t added = 0;
   int64_t replaced = 0;
-  int64_t kept = 0;  ///< what was there is as good
+  int64_t kept = 0;  ///< what was there is as good, or cannot be compared
 };
 
 /// Which records go. A record goes if it fits all that is set; nothing set: none does.
 struct PruneFilter {
   std::string other_compiler_than = {};
   std::string device = {};
-  std::optional<int64_t> measured_before = {};  ///< seconds since 1970
+  /// Seconds since 1970. What is known of a kernel can be compared only as long as its default is
+  /// there, so it goes when the last of it is older.
+  std::optional<int64_t> measured_before = {};
   std::optional<support::Hash128> kernel = {};
   bool operator==(const PruneFilter&) const = default;
 };
@@ -111,6 +113,11 @@ class TuningDatabase {
 
   /// Keeps a measurement; one of the same schedule is replaced.
   void record(const TuningRecord& record);
+  /// Keeps what one batch gave, all of one key, at once. Times are kept as parts of what the
+  /// default took: if that is known, by whomever, the others are scaled to it, and it stays; only a
+  /// quiet time takes the place of a disturbed one, and all that is there follows it. Gives the
+  /// scale.
+  double record_batch(const std::vector<TuningRecord>& batch, const std::string& standard);
   /// What is known of a schedule.
   std::optional<Measurement> find(const TuningKey& key, std::string_view schedule) const;
   /// The quickest schedule that counts; of equals the first by text.
@@ -141,8 +148,11 @@ class TuningDatabase {
 
   /// Writes everything to another file, which must not be there yet.
   void export_to(const std::string& path) const;
-  /// Takes over what another database has. Of two measurements of one schedule the one that was not
-  /// disturbed stays, then that of more samples, then the newer.
+  /// Takes over what another database has. What is wrong in one is wrong; else a time counts more
+  /// than that it took too long or too much. Of two times of one schedule the one that was not
+  /// disturbed stays, then that of more samples, then the newer. Times of a kernel are scaled, so
+  /// that schedules timed in both took as long in one as in the other; if there is none, times of
+  /// the other are left out.
   MergeCounts merge_from(const TuningDatabase& other);
   /// Removes records, kernels that have none left, and results of searches that fit the filter or,
   /// where it names a kernel, all of them. Gives the number of records.

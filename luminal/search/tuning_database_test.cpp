@@ -142,11 +142,88 @@ TEST_F(TuningDatabaseTest, ExportsMergeWithoutLosingTheBetterMeasurement) {
   EXPECT_EQ(counts.added, 1);
   EXPECT_EQ(counts.replaced, 1);
   EXPECT_EQ(counts.kept, 2);
-  EXPECT_EQ(ours.find(key(), "few"), theirs.find(key(), "few"));
+  // Their machine was quicker then.
+  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "few")).samples, 9);
+  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "few")).median_us, 5);
+  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "new")).median_us, 9 * 1.25);
   EXPECT_EQ(std::get<Timing>(*ours.find(key(), "many")).samples, 30);
   EXPECT_TRUE(std::holds_alternative<Rejected>(*ours.find(key(), "bad")));
   EXPECT_EQ(ours.kernel_text({1, 7}), "text");
   EXPECT_EQ(ours.merge_from(TuningDatabase(path("shipped.db"), Access::kRead)).kept, 4);
+}
+
+TEST_F(TuningDatabaseTest, TimesOfTwoDatabasesAreMergedAsPartsOfOneDefault) {
+  // Twice as slow there: "theirs" would be the best by its time here, and "ours" by theirs.
+  const auto fill = [&](TuningDatabase& ours, TuningDatabase& theirs) {
+    ours.record(timed(key(), "default", 100, 9));
+    ours.record(timed(key(), "ours", 70, 9));
+    ours.record(timed(key(8), "alone", 100, 9));
+    theirs.record(timed(key(), "default", 200, 9));
+    theirs.record(timed(key(), "theirs", 180, 9));
+    theirs.record(timed(key(9), "alone", 200, 9));
+  };
+  const auto part = [&](const TuningDatabase& database, const std::string& schedule) {
+    return std::get<Timing>(*database.find(key(), schedule)).median_us /
+           std::get<Timing>(*database.find(key(), "default")).median_us;
+  };
+  for (const bool is_swapped : {false, true}) {
+    TuningDatabase ours = TuningDatabase::in_memory();
+    TuningDatabase theirs = TuningDatabase::in_memory();
+    fill(ours, theirs);
+    TuningDatabase& to = is_swapped ? theirs : ours;
+    const double before = std::get<Timing>(*to.find(key(), "default")).median_us;
+    to.merge_from(is_swapped ? ours : theirs);
+    EXPECT_DOUBLE_EQ(part(to, "ours"), 0.7);
+    EXPECT_DOUBLE_EQ(part(to, "theirs"), 0.9);
+    EXPECT_EQ(std::get<Timing>(*to.find(key(), "default")).median_us, before);
+    EXPECT_EQ(std::get<Timing>(*to.find(key(8), "alone")).median_us, 100);
+    EXPECT_EQ(std::get<Timing>(*to.find(key(9), "alone")).median_us, 200);
+    // Once more changes nothing.
+    EXPECT_EQ(to.merge_from(is_swapped ? ours : theirs).kept, 3);
+    EXPECT_DOUBLE_EQ(part(to, "theirs"), 0.9);
+  }
+}
+
+TEST_F(TuningDatabaseTest, AMergeTakesTheQuietDefaultAndWhatIsThereFollowsIt) {
+  TuningDatabase ours = TuningDatabase::in_memory();
+  TuningRecord disturbed = timed(key(), "default", 300, 9);
+  std::get<Timing>(disturbed.result).disturbed = true;
+  ours.record(disturbed);
+  ours.record(timed(key(), "ours", 150, 9));
+  TuningDatabase theirs = TuningDatabase::in_memory();
+  theirs.record(timed(key(), "default", 100, 9));
+  ours.merge_from(theirs);
+  EXPECT_EQ(ours.find(key(), "default"), theirs.find(key(), "default"));
+  EXPECT_DOUBLE_EQ(std::get<Timing>(*ours.find(key(), "ours")).median_us, 50);
+}
+
+TEST_F(TuningDatabaseTest, WhatASmallerMachineCouldNotDoIsNoRejectionElsewhere) {
+  for (const auto why : {Rejected::Why::kTimeout, Rejected::Why::kResources})
+    for (const bool is_swapped : {false, true}) {
+      TuningDatabase small = TuningDatabase::in_memory();
+      TuningDatabase large = TuningDatabase::in_memory();
+      for (TuningDatabase* each : {&small, &large}) each->record(timed(key(), "default", 100, 9));
+      small.record({key(), "wide", Rejected{why, "x"}, 200});
+      large.record(timed(key(), "wide", 50, 9));
+      TuningDatabase& to = is_swapped ? small : large;
+      to.merge_from(is_swapped ? large : small);
+      EXPECT_TRUE(std::holds_alternative<Timing>(*to.find(key(), "wide")));
+    }
+}
+
+TEST_F(TuningDatabaseTest, TimesThatNothingMakesComparableAreNotMerged) {
+  TuningDatabase ours = TuningDatabase::in_memory();
+  ours.record(timed(key(), "default", 100, 9));
+  TuningDatabase theirs = TuningDatabase::in_memory();
+  theirs.record({key(), "default", Rejected{Rejected::Why::kCrash, "x"}, 1});
+  theirs.record({key(), "bad", Rejected{Rejected::Why::kWrongResult, "x"}, 1});
+  theirs.record(timed(key(), "theirs", 10, 9));
+  const MergeCounts counts = ours.merge_from(theirs);
+  EXPECT_EQ(counts.added, 1);
+  EXPECT_EQ(counts.replaced, 1);
+  EXPECT_EQ(counts.kept, 1);
+  EXPECT_EQ(ours.find(key(), "theirs"), std::nullopt);
+  EXPECT_TRUE(std::holds_alternative<Rejected>(*ours.find(key(), "bad")));
 }
 
 TEST_F(TuningDatabaseTest, PrunesWhatFitsAllOfAFilterAndNothingWithoutOne) {
@@ -164,6 +241,15 @@ TEST_F(TuningDatabaseTest, PrunesWhatFitsAllOfAFilterAndNothingWithoutOne) {
   EXPECT_EQ(database.kernels().size(), 1U);
   EXPECT_EQ(database.prune({.kernel = key().kernel}), 1);
   EXPECT_TRUE(database.kernels().empty());
+}
+
+TEST_F(TuningDatabaseTest, TimesOfAKernelGoTogetherWhenTheLastIsOld) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  database.record(timed(key(), "default", 5, 9, 50));
+  database.record(timed(key(), "tried later", 4, 9, 100));
+  EXPECT_EQ(database.prune({.measured_before = 100}), 0);
+  EXPECT_TRUE(database.find(key(), "default").has_value());
+  EXPECT_EQ(database.prune({.measured_before = 101}), 2);
 }
 
 TEST_F(TuningDatabaseTest, ResultsOfSearchesAreKeptReplacedMergedAndPruned) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 namespace luminal::search {
@@ -148,6 +149,63 @@ std::vector<TuningRecord> rows_of(Statement& query) {
 
 namespace {
 
+std::vector<TuningRecord> records_of(const SqliteConnection& connection, const TuningKey& key) {
+  Statement query =
+      connection.prepare(fmt::format("SELECT {} FROM records WHERE {}", kRecordColumns, kOfKey));
+  bind_key(query, key);
+  return rows_of(query);
+}
+
+const TuningRecord* record_in(const std::vector<TuningRecord>& records,
+                              const std::string& schedule) {
+  const auto found = std::ranges::find(records, schedule, &TuningRecord::schedule);
+  return found == records.end() ? nullptr : &*found;
+}
+
+const Timing* timing_in(const std::vector<TuningRecord>& records, const std::string& schedule) {
+  const TuningRecord* record = record_in(records, schedule);
+  return record == nullptr ? nullptr : std::get_if<Timing>(&record->result);
+}
+
+TuningRecord scaled(TuningRecord record, double scale) {
+  if (auto* timing = std::get_if<Timing>(&record.result)) {
+    timing->median_us *= scale;
+    timing->spread_us *= scale;
+  }
+  return record;
+}
+
+void scale_all(const SqliteConnection& connection, const std::vector<TuningRecord>& records,
+               double scale) {
+  for (const TuningRecord& each : records)
+    if (std::holds_alternative<Timing>(each.result)) insert_record(connection, scaled(each, scale));
+}
+
+}  // namespace
+
+double insert_batch(const SqliteConnection& connection, const std::vector<TuningRecord>& batch,
+                    const std::string& standard) {
+  if (batch.empty()) return 1.0;
+  const std::vector<TuningRecord> present = records_of(connection, batch.front().key);
+  const Timing* before = timing_in(present, standard);
+  const Timing* now = timing_in(batch, standard);
+  const bool are_both = before != nullptr && now != nullptr;
+  const bool is_settled = are_both && before->disturbed && !now->disturbed;
+  if (is_settled) scale_all(connection, present, now->median_us / before->median_us);
+  const bool stays = are_both && !is_settled;
+  const double scale = stays ? before->median_us / now->median_us : 1.0;
+  for (const TuningRecord& each : batch) {
+    if (each.schedule == standard && stays) continue;
+    // What another search found wrong meanwhile stays so.
+    const TuningRecord* known = record_in(present, each.schedule);
+    if (known == nullptr || std::holds_alternative<Timing>(known->result))
+      insert_record(connection, scaled(each, scale));
+  }
+  return scale;
+}
+
+namespace {
+
 int samples_of(const Measurement& measurement) {
   const auto* timing = std::get_if<Timing>(&measurement);
   return timing == nullptr ? 0 : timing->samples;
@@ -158,11 +216,20 @@ bool is_disturbed(const Measurement& measurement) {
   return timing != nullptr && timing->disturbed;
 }
 
-/// Whether a measurement should replace one of the same schedule. What was rejected once stays so.
+/// Whether something is wrong with the code itself, and not with what a machine had for it.
+bool is_wrong(const Measurement& measurement) {
+  const auto* rejected = std::get_if<Rejected>(&measurement);
+  return rejected != nullptr && rejected->why != Rejected::Why::kResources &&
+         rejected->why != Rejected::Why::kTimeout;
+}
+
+/// Whether a measurement should replace one of the same schedule. What is wrong once stays so; for
+/// what took too long or too much on another machine a time says more.
 bool is_better(const TuningRecord& candidate, const TuningRecord& present) {
+  if (is_wrong(candidate.result) != is_wrong(present.result)) return is_wrong(candidate.result);
   const bool candidate_failed = std::holds_alternative<Rejected>(candidate.result);
   const bool present_failed = std::holds_alternative<Rejected>(present.result);
-  if (candidate_failed != present_failed) return candidate_failed;
+  if (candidate_failed != present_failed) return present_failed;
   if (is_disturbed(candidate.result) != is_disturbed(present.result))
     return is_disturbed(present.result);
   const int difference = samples_of(candidate.result) - samples_of(present.result);
@@ -179,21 +246,71 @@ void merge_kernels(const SqliteConnection& to, const SqliteConnection& from) {
   }
 }
 
-MergeCounts merge_records(const SqliteConnection& to, const SqliteConnection& from) {
-  Statement rows = from.prepare(fmt::format("SELECT {} FROM records", kRecordColumns));
-  Statement present = to.prepare(
-      fmt::format("SELECT {} FROM records WHERE {} AND schedule = ?5", kRecordColumns, kOfKey));
-  MergeCounts counts;
-  while (rows.step()) {
-    const TuningRecord record = record_of(rows);
-    bind_key(present, record.key);
-    present.bind(5, record.schedule);
-    const bool known = present.step();
-    const bool better = !known || is_better(record, record_of(present));
-    present.reset();
-    if (better) insert_record(to, record);
-    ++(!known ? counts.added : better ? counts.replaced : counts.kept);
+/// By what times of two databases have to be multiplied to be compared.
+struct Scales {
+  double present = 1.0;
+  double added = 1.0;
+  bool can_compare = true;
+};
+
+/// Times of one key are parts of what the default took in their own database. What is timed in both
+/// says how these go together; where nothing is, nobody knows.
+Scales scales_of(const std::vector<TuningRecord>& present, const std::vector<TuningRecord>& added) {
+  std::vector<double> ratios;
+  std::vector<double> quiet_ratios;
+  int64_t present_disturbed = 0;
+  int64_t added_disturbed = 0;
+  bool has_times = false;
+  for (const TuningRecord& each : present) {
+    const auto* own = std::get_if<Timing>(&each.result);
+    has_times = has_times || own != nullptr;
+    const Timing* other = own == nullptr ? nullptr : timing_in(added, each.schedule);
+    if (other == nullptr) continue;
+    ratios.push_back(own->median_us / other->median_us);
+    if (!own->disturbed && !other->disturbed) quiet_ratios.push_back(ratios.back());
+    present_disturbed += own->disturbed ? 1 : 0;
+    added_disturbed += other->disturbed ? 1 : 0;
   }
+  if (ratios.empty()) return {.can_compare = !has_times};
+  std::vector<double>& best = quiet_ratios.empty() ? ratios : quiet_ratios;
+  const auto middle = best.begin() + std::ssize(best) / 2;
+  std::nth_element(best.begin(), middle, best.end());
+  // Those that fewer disturbances went into stay as they are.
+  if (present_disturbed > added_disturbed) return {.present = 1.0 / *middle};
+  return {.added = *middle};
+}
+
+/// All that another database has of one key. A time that cannot be compared with those that are
+/// there is left out; what was rejected counts anywhere.
+void merge_key(const SqliteConnection& to, const std::vector<TuningRecord>& added,
+               MergeCounts& counts) {
+  const std::vector<TuningRecord> present = records_of(to, added.front().key);
+  const Scales scales = scales_of(present, added);
+  if (scales.present != 1.0) scale_all(to, present, scales.present);
+  for (const TuningRecord& each : added) {
+    const TuningRecord* known = record_in(present, each.schedule);
+    const bool fits = scales.can_compare || std::holds_alternative<Rejected>(each.result);
+    const bool better = fits && (known == nullptr || is_better(each, *known));
+    if (better) insert_record(to, scaled(each, scales.added));
+    ++(!better ? counts.kept : known == nullptr ? counts.added : counts.replaced);
+  }
+}
+
+MergeCounts merge_records(const SqliteConnection& to, const SqliteConnection& from) {
+  Statement rows = from.prepare(fmt::format(
+      "SELECT {} FROM records ORDER BY kernel, shapes, device, compiler", kRecordColumns));
+  MergeCounts counts;
+  std::vector<TuningRecord> of_key;
+  const auto merge = [&] {
+    if (!of_key.empty()) merge_key(to, of_key, counts);
+    of_key.clear();
+  };
+  while (rows.step()) {
+    TuningRecord record = record_of(rows);
+    if (!of_key.empty() && record.key != of_key.front().key) merge();
+    of_key.push_back(std::move(record));
+  }
+  merge();
   return counts;
 }
 

@@ -36,6 +36,11 @@ std::vector<TuningRecord> rows_of(Statement& query);
 /// Writes a record; one of the same schedule is replaced.
 void insert_record(const SqliteConnection& connection, const TuningRecord& record);
 
+/// Writes what one batch gave, all of one key; `standard` is the default (TuningDatabase::
+/// record_batch). Not in a transaction of its own.
+double insert_batch(const SqliteConnection& connection, const std::vector<TuningRecord>& batch,
+                    const std::string& standard);
+
 /// Takes over everything from another database (TuningDatabase::merge_from). Not in a transaction
 /// of its own.
 MergeCounts merge_tables(const SqliteConnection& to, const SqliteConnection& from);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/planned_program.h"
@@ -53,8 +54,10 @@ std::vector<graph::DimValues> combinations(
 
 size_t bucket_count(const Options& options) {
   size_t count = 1;
-  for (const auto& [name, values] : options.buckets)
-    count = std::min(count * std::max<size_t>(values.size(), 1), kMostBuckets);
+  for (const auto& [name, values] : options.buckets) {
+    const std::set<int64_t> distinct(values.begin(), values.end());
+    count = std::min(count * std::max<size_t>(distinct.size(), 1), kMostBuckets);
+  }
   return count;
 }
 

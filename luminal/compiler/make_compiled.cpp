@@ -1,12 +1,15 @@
 #include "luminal/compiler/make_compiled.h"
 
+#include <chrono>
 #include <functional>
+#include <optional>
 
 #include "luminal/compiler/buckets.h"
 #include "luminal/compiler/search_plan.h"
 #include "luminal/graph/query.h"
 #include "luminal/plan/step_check.h"
 #include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/search/interrupt.h"
 #include "luminal/support/env.h"
 #include "luminal/support/trace.h"
 
@@ -90,17 +93,26 @@ std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
   const support::TraceSpan span("compile", "search for a plan");
   check_sizes(graph);
   check_searchable(options);
-  SearchOptions part = search;
-  part.seconds /= static_cast<double>(bucket_count(options));
+  // One for all buckets: who interrupts a search means all of it.
+  std::optional<search::InterruptWatch> watch;
+  if (search.interruptible) watch.emplace();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  const size_t plans = bucket_count(options);
+  size_t done = 0;
   SearchReport all;
   all.finished = true;
   all.recalled = true;
   auto program = loaded(options, [&](const Options& each) {
-    return build_buckets(graph, each, [&](const Options& for_values, FoundDefinitions& found) {
-      SearchedPlan searched = search_plan(graph, for_values, part, &found);
+    Plan plan = build_buckets(graph, each, [&](const Options& for_values, FoundDefinitions& found) {
+      const double elapsed = std::chrono::duration<double>(Clock::now() - begin).count();
+      const SearchPart part = next_part(search.seconds, elapsed, plans, done++);
+      SearchedPlan searched = search_plan(graph, for_values, search, &found, part);
       add(all, std::move(searched.report));
       return std::move(searched.plan);
     });
+    watch.reset();  // loading is no part of the search
+    return plan;
   });
   if (report != nullptr) *report = std::move(all);
   return program;

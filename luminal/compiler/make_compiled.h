@@ -14,8 +14,9 @@ std::unique_ptr<plan::CompiledProgram> make_compiled(const graph::Graph& graph,
                                                      const Options& options = {});
 
 /// The same with a plan that was searched for (search_plan.h). With buckets each has an equal part
-/// of the time; what was measured for one counts for the others where they share a kernel. The
-/// report is of all of them.
+/// of the time that is left, so that what one does not need is for those after it; what was
+/// measured for one counts for the others where they share a kernel. An interrupt ends all of them,
+/// each with the best so far. The report is of all of them.
 std::unique_ptr<plan::CompiledProgram> make_searched(const graph::Graph& graph,
                                                      const Options& options,
                                                      const SearchOptions& search,

@@ -64,10 +64,11 @@ constexpr double kLeastOfLaunches = 0.01;
 class PlanSearch {
  public:
   PlanSearch(const graph::Graph& graph, const Options& options, const SearchOptions& search,
-             FoundDefinitions* found)
+             const SearchPart& part, FoundDefinitions* found)
       : graph_(graph),
         options_(options),
-        search_(search),
+        search_(with_seconds(search, part.seconds)),
+        part_(part),
         found_(found != nullptr ? found : &own_found_),
         database_(search.database != nullptr ? *search.database
                                              : search::default_tuning_database()),
@@ -79,12 +80,13 @@ class PlanSearch {
                       ? std::make_unique<support::Progress>("search")
                       : nullptr),
         tuning_(
-            database_, device_, search, [this] { return !may_measure(1.0 - part_for_finalists()); },
+            database_, device_, search_,
+            [this] { return !may_measure(1.0 - part_for_finalists()); },
             [this](const std::string& label, const search::TuneProgress& each) {
               show(label, each);
             },
             [this] { return seconds_for_kernels(); }) {
-    if (progress_) progress_->set_budget(search.seconds);
+    if (progress_) progress_->set_budget(search_.seconds);
     if (search.interruptible) watch_.emplace();
   }
 
@@ -110,6 +112,12 @@ class PlanSearch {
  private:
   // ---- Time.
 
+  static SearchOptions with_seconds(SearchOptions search, double seconds) {
+    search.seconds = seconds;
+    return search;
+  }
+  /// After an interrupt.
+  double hurry() const { return kHurry / static_cast<double>(part_.plans); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   bool is_stopped() const {
     return (search_.cancel != nullptr && search_.cancel->load()) ||
@@ -133,9 +141,8 @@ class PlanSearch {
     constexpr double kLeast = 0.1;
     constexpr double kMost = 1.5;
     const double seconds = kShare * part_for_finalists() * search_.seconds;
-    return {.seconds = std::clamp(seconds, kLeast, is_hurried ? kHurry / 8 : kMost),
-            .least_samples = 3,
-            .sample_us = 1000};
+    const double most = is_hurried ? std::max(hurry() / 8, kLeast) : kMost;
+    return {.seconds = std::clamp(seconds, kLeast, most), .least_samples = 3, .sample_us = 1000};
   }
   /// Structures cost time, too, but what is found without measuring must not depend on the clock.
   bool may_explore() const {
@@ -211,7 +218,7 @@ class PlanSearch {
   /// Whether there is nothing left to try, or no more time for it than was spent already.
   bool is_enough(const RememberedPlan& before) {
     seconds_before_ = before.seconds;
-    const bool is_spent = !search_.go_on && search_.seconds <= before.seconds;
+    const bool is_spent = !search_.go_on && part_.share <= before.seconds;
     return before.report.finished || search_.seconds <= 0 || is_spent;
   }
 
@@ -251,7 +258,7 @@ class PlanSearch {
     const bool undisturbed = !report.interrupted && !report.unreliable;
     result.report.finished = report.finished && undisturbed;
     const bool is_spent = !report.finished && undisturbed;
-    result.seconds = seconds_before_ + (is_spent ? search_.seconds : 0.0);
+    result.seconds = seconds_before_ + (is_spent ? std::max(part_.seconds, part_.share) : 0.0);
     database_.remember(result_key(choice_key_), to_text(result));
   }
 
@@ -386,7 +393,7 @@ class PlanSearch {
       // Where a run takes so long that nothing can be compared, no plan is run at all.
       bool is_timed = false;
       how.seconds_left = [&] {
-        if (is_hurried) return is_timed ? 0.0 : kHurry;
+        if (is_hurried) return is_timed ? 0.0 : hurry();
         const double left = kEnd * search_.seconds - elapsed();
         return is_timed ? left : std::max(left, kLeastForFinalists * search_.seconds);
       };
@@ -512,7 +519,8 @@ class PlanSearch {
 
   const graph::Graph& graph_;
   const Options& options_;
-  const SearchOptions& search_;
+  const SearchOptions search_;
+  const SearchPart part_;
   FoundDefinitions own_found_;
   FoundDefinitions* found_;
   search::TuningDatabase& database_;
@@ -536,9 +544,20 @@ class PlanSearch {
 
 }  // namespace
 
+SearchPart next_part(double seconds, double elapsed, size_t plans, size_t done) {
+  // With no time at all it would go by what is known, and not be remembered.
+  constexpr double kLeast = 1e-3;
+  const double share = seconds / static_cast<double>(plans);
+  const double left = (seconds - elapsed) / static_cast<double>(plans - std::min(done, plans - 1));
+  return {std::max(left, kLeast * share), share, plans};
+}
+
 SearchedPlan search_plan(const graph::Graph& graph, const Options& options,
-                         const SearchOptions& search, FoundDefinitions* found) {
-  return PlanSearch(graph, options, search, found).run();
+                         const SearchOptions& search, FoundDefinitions* found,
+                         const std::optional<SearchPart>& part) {
+  return PlanSearch(graph, options, search,
+                    part.value_or(SearchPart{search.seconds, search.seconds, 1}), found)
+      .run();
 }
 
 }  // namespace luminal::compiler

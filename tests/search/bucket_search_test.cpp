@@ -1,0 +1,64 @@
+// A search for several buckets is one search: it has one budget, and one interrupt ends it.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <set>
+#include <string>
+
+#include "luminal/compiler/make_compiled.h"
+#include "tests/search/made_up_search.h"
+
+namespace luminal::compiler {
+namespace {
+
+TEST(BucketSearch, OneInterruptEndsTheSearchOfAllBuckets) {
+  Graph g;
+  const Tensor y = exp(g.input("x", {g.dim("n", 1, 1024), 32})) * 2.0F;
+  MadeUp times;
+  std::set<std::string> measured;  // values of dims
+  times.kernel_time = [&](const search::KernelTask& task,
+                          const std::string& schedule) -> search::Measurement {
+    if (times.kernel_trials == 1) std::raise(SIGINT);
+    measured.insert(task.key("").shapes);
+    return search::Timing{made_up(task.text + schedule), 0.01, 10};
+  };
+  CompileOptions options{.mode = Mode::kSearch, .budget_seconds = 1000};
+  options.search = times.options;
+  options.compiler.buckets = {{"n", {8, 64, 512}}};
+  EXPECT_TRUE(compile(g, {y}, options).search_report()->interrupted);
+  EXPECT_EQ(measured.size(), 1U) << "of the first bucket";
+  // The next search knows nothing of it, and goes on with all of them.
+  EXPECT_FALSE(compile(g, {y}, options).search_report()->interrupted);
+  EXPECT_EQ(measured.size(), 3U);
+}
+
+TEST(BucketSearch, WhatABucketDoesNotNeedIsForThoseAfterIt) {
+  EXPECT_EQ(next_part(60, 0, 1, 0).seconds, 60);
+  EXPECT_EQ(next_part(60, 0, 4, 0).seconds, 15);
+  EXPECT_EQ(next_part(60, 15, 4, 1).seconds, 15);
+  EXPECT_EQ(next_part(60, 0, 4, 1).seconds, 20);
+  EXPECT_EQ(next_part(60, 0, 4, 3).seconds, 60);
+  EXPECT_EQ(next_part(60, 50, 4, 3).seconds, 10);
+  EXPECT_EQ(next_part(60, 50, 4, 3).share, 15);
+  // One that comes too late is still searched for, and one without a budget is not.
+  EXPECT_GT(next_part(60, 70, 4, 3).seconds, 0);
+  EXPECT_LT(next_part(60, 70, 4, 3).seconds, 1);
+  EXPECT_EQ(next_part(0, 1, 4, 2).seconds, 0);
+}
+
+TEST(BucketSearch, WhatOthersLeaveIsNoReasonToSearchAgain) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  const auto is_recalled = [&](const SearchPart& part) {
+    return search_plan(graph, kPlain, times.options, nullptr, part).report.recalled;
+  };
+  EXPECT_FALSE(is_recalled({.seconds = 1e-7, .share = 1e-6, .plans = 2}));
+  EXPECT_TRUE(is_recalled({.seconds = 1e-7, .share = 1e-6, .plans = 2}));
+  EXPECT_TRUE(is_recalled({.seconds = 1000, .share = 1e-6, .plans = 2}));
+  EXPECT_EQ(times.kernel_trials, 0);
+  // A larger budget is.
+  EXPECT_FALSE(is_recalled({.seconds = 1e-7, .share = 2e-6, .plans = 2}));
+}
+
+}  // namespace
+}  // namespace luminal::compiler

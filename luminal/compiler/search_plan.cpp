@@ -184,7 +184,7 @@ class PlanSearch {
   }
 
   /// What an earlier search ended with, if this one could not go on from there or has no time to.
-  /// If there is no such thing, the first draft is that of the cost model.
+  /// Else the first draft is that of the cost model, and what was found before one of the others.
   std::optional<SearchedPlan> recalled() {
     std::optional<RememberedPlan> before;
     PlanDraft draft(graph_, options_, found_, nullptr,
@@ -197,10 +197,12 @@ class PlanSearch {
     choice_key_ = draft.choice_key();
     if (!draft.is_recalled()) {
       structures_.add(std::move(draft));
+      if (before) keep_before(*before);
       return std::nullopt;
     }
     if (!still_holds(*before, draft)) {
       structures_.add(PlanDraft(graph_, options_, found_));
+      keep_before(*before);
       return std::nullopt;
     }
     SearchedPlan result{{}, std::move(before->report)};
@@ -213,6 +215,29 @@ class PlanSearch {
     sort_gains(result.report.gains);
     result.plan = draft.finish();
     return result;
+  }
+
+  /// A plan that was proved quicker stays until another one is. A better schedule of one of its
+  /// kernels makes another plan, of which nothing is known as a whole.
+  void keep_before(const RememberedPlan& before) {
+    if (!structures_.contains(before.draft)) {
+      PlanDraft draft = draft_of(before.choice);
+      if (!draft.is_recalled() || draft.structure() != before.draft) return;
+      structures_.add(std::move(draft));
+    }
+    Finalist finalist = structures_.plain(before.draft);
+    for (const RememberedSchedule& each : before.schedules) {
+      if (each.kernel >= finalist.schedules.size()) return;
+      finalist.schedules[each.kernel] = each.schedule;
+    }
+    finalist.from_before = finalist.is_tuned();
+    before_ = std::move(finalist);
+  }
+
+  /// The structure that a choice stands for.
+  PlanDraft draft_of(const std::string& choice) const {
+    return {graph_, options_, found_, nullptr,
+            [&](support::Hash128) { return std::optional(choice); }};
   }
 
   /// Whether there is nothing left to try, or no more time for it than was spent already.
@@ -250,8 +275,8 @@ class PlanSearch {
     result.best = best_schedules(tuning_, structure.kernels);
     for (size_t k = 0; k < structure.kernels.size(); ++k) {
       if (chosen_.schedules[k].empty()) continue;
-      const TunedChoice& choice = tuning_.choice(structure.kernels[k]);
-      result.schedules.push_back({k, choice.default_us, choice.best_us, chosen_.schedules[k]});
+      const TunedChoice choice = choice_of(structure.kernels[k], chosen_.schedules[k]);
+      result.schedules.push_back({k, choice.default_us, choice.best_us, choice.schedule});
     }
     result.report = report;
     // What was disturbed is worth another search.
@@ -328,8 +353,7 @@ class PlanSearch {
     for (const OtherLaunches& each : others) {
       size_t& taken = each.saved > 0 ? joined : split;
       if (taken == kOtherLaunches) continue;
-      PlanDraft draft(graph_, options_, found_, nullptr,
-                      [&](support::Hash128) { return std::optional(each.choice); });
+      PlanDraft draft = draft_of(each.choice);
       if (!draft.is_recalled() || structures_.contains(draft.structure())) continue;
       structures_.add_launches(number, each.how, std::move(draft));
       ++taken;
@@ -339,10 +363,13 @@ class PlanSearch {
   // ---- Whole plans.
 
   Plan built(const Finalist& finalist) {
-    // A draft gives one plan, and the first structure may be asked for two.
+    // A draft gives one plan, and the first structure and that of an earlier search may be asked
+    // for more.
     Structure& structure = structures_[finalist.structure];
-    if (used_.contains(finalist.structure)) structure.draft = PlanDraft(graph_, options_, found_);
-    used_.insert(finalist.structure);
+    if (!used_.insert(finalist.structure).second) {
+      const bool is_first = finalist.structure == 0;
+      structure.draft = is_first ? PlanDraft(graph_, options_, found_) : draft_of(structure.choice);
+    }
     for (size_t k = 0; k < finalist.schedules.size(); ++k)
       if (!finalist.schedules[k].empty())
         structure.draft.kernels().set_schedule(k, finalist.schedules[k]);
@@ -361,7 +388,9 @@ class PlanSearch {
     const bool is_long = structures_.known_part(structures_.front()) > kLongRun;
     // Who interrupts a search wants its result soon, but the best.
     const bool is_hurried = is_stopped();
-    const std::vector<Finalist> all = structures_.finalists(is_long || is_hurried ? 1 : kFinalists);
+    std::vector<Finalist> all = structures_.finalists(is_long || is_hurried ? 1 : kFinalists);
+    const auto is_before = [&](const Finalist& each) { return each.name() == before_->name(); };
+    if (before_ && std::none_of(all.begin(), all.end(), is_before)) all.push_back(*before_);
     show_comparing(all.size());
     std::vector<std::string> names;
     for (const Finalist& each : all) names.push_back(each.name());
@@ -421,8 +450,7 @@ class PlanSearch {
   Plan with_plain_estimates(const Finalist& finalist, const Plan& plan) {
     if (finalist.structure == 0) return plan;
     const Structure& structure = structures_[finalist.structure];
-    PlanDraft draft(graph_, options_, found_, nullptr,
-                    [&](support::Hash128) { return std::optional(structure.choice); });
+    PlanDraft draft = draft_of(structure.choice);
     if (draft.structure() != structure.id) return plan;
     for (size_t k = 0; k < finalist.schedules.size(); ++k)
       if (!finalist.schedules[k].empty()) draft.kernels().set_schedule(k, finalist.schedules[k]);
@@ -442,16 +470,18 @@ class PlanSearch {
     std::erase_if(records, [&](const search::TuningRecord& record) {
       return std::find(names.begin(), names.end(), record.schedule) == names.end();
     });
+    // What is kept was not disturbed.
     TunedChoice choice = search::choose(records, names.front());
-    if (result.unreliable) {
+    // Without a time of the first there is nothing to say that another is no slower.
+    const bool is_proved = choice.default_us > 0 && choice.schedule != names.front();
+    if (result.unreliable && !is_proved) {
       // Nobody knows which one is quicker.
       choice = result.choice;
       choice.best_us = choice.default_us;
     }
     report_.fast_us = choice.default_us;
     report_.best_us = choice.best_us;
-    // Without a time of the first there is nothing to say that another is no slower.
-    return choice.default_us > 0 && !result.unreliable ? choice.schedule : names.front();
+    return is_proved ? choice.schedule : names.front();
   }
 
   search::TuningKey plan_key() const {
@@ -467,11 +497,23 @@ class PlanSearch {
     const Structure& structure = structures_[chosen.structure];
     for (size_t k = 0; k < structure.kernels.size(); ++k) {
       if (chosen.schedules[k].empty()) continue;
-      const TunedChoice& choice = tuning_.choice(structure.kernels[k]);
+      const TunedChoice choice = choice_of(structure.kernels[k], chosen.schedules[k]);
       report_.gains.push_back({tuning_.task(structure.kernels[k]).label, choice.schedule,
                                choice.default_us, choice.best_us, structure.draft.uses()[k]});
     }
     sort_gains(report_.gains);
+  }
+
+  /// What is known of a kernel as if a schedule were the best: that of an earlier search need not
+  /// be.
+  TunedChoice choice_of(size_t kernel, const std::string& schedule) const {
+    TunedChoice choice = tuning_.choice(kernel);
+    if (choice.schedule == schedule) return choice;
+    choice.schedule = schedule;
+    const auto known = database_.find(tuning_.key(kernel), schedule);
+    const auto* timing = known ? std::get_if<search::Timing>(&*known) : nullptr;
+    choice.best_us = timing != nullptr ? timing->median_us : choice.default_us;
+    return choice;
   }
 
   /// The largest first.
@@ -535,6 +577,7 @@ class PlanSearch {
   StructureSet structures_{tuning_};
   std::set<size_t> used_;  // structures whose draft has become a plan
   std::map<std::string, std::optional<Plan>> plans_;
+  std::optional<Finalist> before_;  // what an earlier search found
   Finalist chosen_;
   support::Hash128 choice_key_;
   double seconds_before_ = 0;  // RememberedPlan::seconds of earlier searches

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "luminal/compiler/kernel_set.h"
+#include "luminal/support/check.h"
 
 namespace luminal::compiler {
 namespace {
@@ -30,7 +31,8 @@ bool Finalist::is_tuned() const {
 }
 
 std::string Finalist::title() const {
-  return fmt::format("{}, {} schedules", structure_title, is_tuned() ? "tuned" : "default");
+  const char* whose = !is_tuned() ? "default" : from_before ? "earlier" : "tuned";
+  return fmt::format("{}, {} schedules", structure_title, whose);
 }
 
 void StructureSet::add(PlanDraft draft) {
@@ -119,6 +121,12 @@ Finalist StructureSet::finalist(size_t number, bool tuned) const {
   return result;
 }
 
+Finalist StructureSet::plain(support::Hash128 id) const {
+  const auto found = std::ranges::find(structures_, id, &Structure::id);
+  LUMINAL_CHECK(found != structures_.end(), "no such structure");
+  return finalist(static_cast<size_t>(found - structures_.begin()), false);
+}
+
 std::string StructureSet::title(size_t number) const {
   const Structure& structure = structures_[number];
   return structure.of ? fmt::format("structure {} with {}", *structure.of + 1, structure.launches)
@@ -147,8 +155,9 @@ std::vector<StructureTrial> StructureSet::trials(const std::vector<Finalist>& al
     StructureTrial trial;
     trial.name = all[k].title();
     trial.used = k == winner;
+    // What is known of kernels are their best schedules, not those of earlier searches.
     const double kernels = total(structures_[all[k].structure], !all[k].is_tuned());
-    trial.kernels_us = std::isfinite(kernels) ? kernels : 0.0;
+    trial.kernels_us = std::isfinite(kernels) && !all[k].from_before ? kernels : 0.0;
     if (const auto known = database.find(plans, all[k].name())) {
       if (const auto* timing = std::get_if<search::Timing>(&*known))
         trial.measured_us = timing->median_us;

@@ -28,6 +28,7 @@ struct Finalist {
   std::vector<std::string> schedules;  ///< by kernel of the draft; empty: the default
   std::string structure_text = {};     ///< its id
   std::string structure_title = {};    ///< for people
+  bool from_before = false;            ///< an earlier search found these schedules
 
   /// Equal for equal plans.
   std::string name() const;
@@ -75,6 +76,8 @@ class StructureSet {
   /// then the first structure with its schedules if it is not among them and more than one was
   /// asked for, then all that have other launches.
   std::vector<Finalist> finalists(size_t most) const;
+  /// A structure of the set with default schedules.
+  Finalist plain(support::Hash128 id) const;
   /// Whole plans with what timing them gave, by the key of plans, then structures that did not come
   /// so far.
   std::vector<StructureTrial> trials(const std::vector<Finalist>& all, size_t winner,

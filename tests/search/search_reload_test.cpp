@@ -260,6 +260,97 @@ TEST(SearchReload, BetterSchedulesThatBecameKnownMakeAResultStale) {
   EXPECT_FALSE(search_plan(graph, kPlain, times.options).report.recalled);
 }
 
+/// Plans that are known by name. The first that is asked for is that of the cost model.
+struct KnownPlans {
+  std::map<std::string, double> times;
+  double others = 50;
+
+  search::Measurement time(const std::string& name) {
+    const double standard = times.empty() ? 100 : others;
+    return search::Timing{times.emplace(name, standard).first->second, 0.01, 10};
+  }
+};
+
+/// Another schedule of every kernel than the best becomes the best.
+void make_others_best(TuningDatabase& database) {
+  for (const search::TunedKernel& kernel : database.kernels()) {
+    if (kernel.label == "a whole plan") continue;
+    for (search::TuningRecord record : database.records(kernel.kernel)) {
+      auto* timing = std::get_if<search::Timing>(&record.result);
+      if (timing == nullptr || timing->median_us == kernel.best_us) continue;
+      timing->median_us = kernel.best_us / 2;
+      database.record(record);
+      break;
+    }
+  }
+}
+
+TEST(SearchReload, APlanThatWasProvedStaysUntilABetterOneIs) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  times.options.structures = 0;  // what is found are schedules
+  KnownPlans plans;
+  times.plan_time = [&](const std::string& name) { return plans.time(name); };
+  const SearchedPlan proved = searched_out(graph, times);
+  const std::string text = plan::to_string(proved.plan);
+  ASSERT_EQ(proved.report.best_us, 50);
+  ASSERT_FALSE(proved.report.gains.empty());
+  make_others_best(times.database);
+
+  // Nothing is known of what those would be as a whole.
+  times.options.seconds = 0;
+  const SearchedPlan at_once = search_plan(graph, kPlain, times.options);
+  EXPECT_FALSE(at_once.report.recalled);
+  EXPECT_EQ(plan::to_string(at_once.plan), text);
+  EXPECT_EQ(at_once.report.fast_us, 100);
+  EXPECT_EQ(at_once.report.best_us, 50);
+  ASSERT_EQ(at_once.report.gains.size(), proved.report.gains.size());
+  std::set<std::string> before;
+  std::set<std::string> now;
+  for (const KernelGain& gain : proved.report.gains) before.insert(gain.schedule);
+  for (const KernelGain& gain : at_once.report.gains) now.insert(gain.schedule);
+  EXPECT_EQ(now, before) << "what the plan has, not what is best by now";
+  EXPECT_EQ(plan::to_string(search_plan(graph, kPlain, times.options).plan), text);
+
+  // Slower ones do not take its place, and what the next search remembers is the same plan.
+  times.options.seconds = 1000;
+  plans.others = 80;
+  const SearchedPlan slower = search_plan(graph, kPlain, times.options);
+  EXPECT_EQ(plan::to_string(slower.plan), text);
+  EXPECT_EQ(slower.report.best_us, 50);
+  times.options.seconds = 0;
+  const SearchedPlan again = search_plan(graph, kPlain, times.options);
+  EXPECT_TRUE(again.report.recalled);
+  EXPECT_EQ(plan::to_string(again.plan), text);
+
+  // Quicker ones do.
+  make_others_best(times.database);
+  times.options.seconds = 1000;
+  plans.others = 20;
+  const SearchedPlan quicker = search_plan(graph, kPlain, times.options);
+  EXPECT_NE(plan::to_string(quicker.plan), text);
+  EXPECT_EQ(quicker.report.best_us, 20);
+}
+
+TEST(SearchReload, APlanThatWasProvedStaysWhenOthersCannotBeCompared) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  KnownPlans plans;
+  times.plan_time = [&](const std::string& name) { return plans.time(name); };
+  const std::string text = plan::to_string(searched_out(graph, times).plan);
+  make_others_best(times.database);
+  times.options.tools.plans = [&](const std::function<Plan(const std::string&)>&) {
+    auto bench = std::make_unique<search::FormulaBench>(
+        [&](const std::string& name) { return plans.time(name); });
+    bench->disturbed = 1000;
+    return bench;
+  };
+  const SearchedPlan busy = search_plan(graph, kPlain, times.options);
+  EXPECT_TRUE(busy.report.unreliable);
+  EXPECT_EQ(plan::to_string(busy.plan), text);
+  EXPECT_EQ(busy.report.best_us, 50);
+}
+
 TEST(SearchReload, BucketsAreRecalledEach) {
   Graph g;
   const Tensor y = exp(g.input("x", {g.dim("n", 1, 1024), 32})) * 2.0F;

@@ -181,14 +181,14 @@ std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
     return interrupted(error);  // no memory just now
   }
   std::chrono::milliseconds used{0};
-  const ApartOptions apart{
-      .limit = limit(),
-      .stop = options_.stop,
-      .used = &used,
-      .is_forbidden = [&](const void* address) {
-        return std::ranges::any_of(
-            attempts, [&](const Attempt& each) { return each.memory.forbids(address); });
-      }};
+  const ApartOptions apart{.limit = limit(),
+                           .stop = options_.stop,
+                           .used = &used,
+                           .is_forbidden = [&](const void* address) {
+                             return std::ranges::any_of(attempts, [&](const Attempt& each) {
+                               return each.memory.forbids(address);
+                             });
+                           }};
   // One child for all of it: making one takes longer than most kernels run.
   const auto run = [&] {
     for (const Attempt& each : attempts) each.run();

@@ -94,7 +94,7 @@ class KernelCheck {
   graph::DimValues dims_;
   std::vector<TrialDims> other_dims_;
   CheckOptions options_;
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;                             // of all below
   std::optional<std::chrono::milliseconds> first_took_;  // the first that passed
   std::vector<std::unique_ptr<Trial>> trials_;
   double farthest_ = 0.0;

@@ -104,8 +104,8 @@ int status_of(pid_t child, std::chrono::milliseconds* used) {
     const auto time = [](const timeval& each) {
       return std::chrono::seconds(each.tv_sec) + std::chrono::microseconds(each.tv_usec);
     };
-    *used = std::chrono::ceil<std::chrono::milliseconds>(time(usage.ru_utime) +
-                                                         time(usage.ru_stime));
+    *used =
+        std::chrono::ceil<std::chrono::milliseconds>(time(usage.ru_utime) + time(usage.ru_stime));
   }
   return status;
 }

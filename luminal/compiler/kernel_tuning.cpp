@@ -4,7 +4,10 @@
 #include "luminal/graph/dim_binding.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/kernel_data.h"
+#include "luminal/search/refusal.h"
 #include "luminal/search/schedule_hints.h"
+#include "luminal/search/trial_time.h"
+#include "luminal/support/log.h"
 #include "luminal/support/trace.h"
 
 namespace luminal::compiler {
@@ -81,6 +84,8 @@ size_t KernelTuning::add(search::KernelTask task) {
   if (machine_) entry->space->set_machine(*machine_);
   const std::vector<search::TuningRecord> records = database_.records(key);
   entry->choice = search::choose(records, entry->space->starts().front());
+  const double seconds = search::kSecondsPerByte * bytes_of(entry->task);
+  entry->seconds_per_way = seconds < search::kLeastDataSeconds ? 0.0 : seconds;
   known_ += entry->choice.tried;
   for (const search::TuningRecord& record : records) tell(*entry, record, true);
   entries_.push_back(std::move(entry));
@@ -129,7 +134,7 @@ search::Workbench& KernelTuning::bench_of(size_t kernel) {
 
 void KernelTuning::tune(size_t kernel, size_t trials) {
   Entry& entry = *entries_[kernel];
-  if (entry.finished_trials >= trials) return;
+  if (entry.finished_trials >= trials || entry.is_refused) return;
   const support::TraceSpan span("tune", entry.task.label);
   LazyBench bench([&]() -> search::Workbench& {
     database_.add_kernel(entry.key.kernel, entry.task.text, entry.task.label);
@@ -147,7 +152,16 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
     progress_(entry.task.label, progress);
   };
   how.on_trial = [&](const search::TuningRecord& record) { tell(entry, record, false); };
-  const search::TuneResult result = search::tune(database_, entry.key, *entry.space, bench, how);
+  search::TuneResult result;
+  const auto why = search::refusal_of(
+      [&] { result = search::tune(database_, entry.key, *entry.space, bench, how); });
+  if (why) {
+    support::log_warn("search: {} stays as it is: {}", entry.task.label, *why);
+    entry.is_refused = was_refused_ = true;
+    entry.bench.reset();
+    entry.choice = search::choose(database_.records(entry.key), default_schedule(kernel));
+    return;
+  }
   entry.choice = result.choice;
   if (result.finished) entry.finished_trials = trials;
   entry.seconds_per_way = result.seconds_per_way;

@@ -45,6 +45,9 @@ class KernelTuning {
   /// Whether there is nothing left to try within so many trials.
   bool is_finished(size_t kernel, size_t trials) const;
 
+  /// Whether the machine did not let some kernel be tried.
+  bool was_refused() const { return was_refused_; }
+
   size_t size() const { return entries_.size(); }
   size_t measured() const { return measured_; }
   /// Trials of all kernels that the database held when they were added.
@@ -60,6 +63,7 @@ class KernelTuning {
     std::unique_ptr<search::KernelSpace> space;
     search::TunedChoice choice;
     std::set<std::string> tried;  // in this search
+    bool is_refused = false;      // the machine did not let it be tried
     size_t finished_trials = 0;
     size_t batches = 0;          // that were tried
     size_t disturbed = 0;        // of these
@@ -81,6 +85,7 @@ class KernelTuning {
   std::vector<std::unique_ptr<Entry>> entries_;
   std::map<std::string, size_t> number_of_;  // by text and shapes
   std::vector<size_t> with_benches_;         // the last used last
+  bool was_refused_ = false;
   size_t measured_ = 0;
   size_t known_ = 0;
 };

@@ -39,8 +39,9 @@ class PlanBench : public search::Workbench {
  private:
   struct Loaded;
   Loaded& loaded(const std::string& name);
+  void load(const std::string& name, Loaded& place);
   /// Finds what all plans should give.
-  void expect(const std::string& first, Loaded& plan, int pairs);
+  void expect(Loaded& first, int pairs);
   /// What is wrong with what a plan gave.
   std::optional<search::Rejected> compared(const std::vector<graph::Array>& results);
   /// Those that look quicker than the first one have to prove it (search/duel.h). `numbers` says
@@ -54,7 +55,7 @@ class PlanBench : public search::Workbench {
   const Options& options_;
   search::MeasureOptions measure_;
   std::map<std::string, graph::Array> inputs_;
-  std::string first_;
+  std::string first_;  // the first that ran
   std::vector<graph::Expected> expected_;
   bool is_sure_ = false;  // what is expected was found from many runs
   std::map<std::string, std::unique_ptr<Loaded>> loaded_;

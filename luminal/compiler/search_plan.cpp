@@ -20,11 +20,15 @@
 #include "luminal/compiler/remembered_plan.h"
 #include "luminal/compiler/search_machines.h"
 #include "luminal/compiler/structure_set.h"
+#include "luminal/graph/query.h"
 #include "luminal/search/interrupt.h"
 #include "luminal/search/kernel_space.h"
+#include "luminal/search/refusal.h"
+#include "luminal/search/trial_time.h"
 #include "luminal/support/log.h"
 #include "luminal/support/progress.h"
 #include "luminal/support/trace.h"
+#include "luminal/symbolic/evaluate.h"
 
 namespace luminal::compiler {
 namespace {
@@ -44,6 +48,8 @@ constexpr double kMostForFinalists = 0.5;
 constexpr double kRunsOfFinalists = 60;
 /// Runs of each of them, at least; and about as many of kernels that nothing is known of yet.
 constexpr double kRunsOfPlan = 15;
+/// What making data of a plan and comparing its results take, for every byte of them.
+constexpr double kSecondsOfDataPerByte = 2e-9;
 /// Plans of which a run takes longer are compared with the plan of the cost model only if they are
 /// the best: loading each of them takes seconds.
 constexpr double kLongRun = 20'000;
@@ -61,6 +67,15 @@ constexpr size_t kOtherLaunches = 2;
 /// Launches that make less of a run cannot be told from noise (search/duel.h).
 constexpr double kLeastOfLaunches = 0.01;
 
+/// What making data of a graph for whole plans, and comparing what they give, takes about.
+double seconds_of_data(const graph::Graph& graph, const graph::DimValues& dims) {
+  const graph::GraphStatistics counted = graph::statistics(graph);
+  const symbolic::Values values(dims.begin(), dims.end());
+  const int64_t bytes = symbolic::evaluate(counted.input_bytes + counted.output_bytes, values);
+  const double seconds = kSecondsOfDataPerByte * static_cast<double>(bytes);
+  return seconds < search::kLeastDataSeconds ? 0.0 : seconds;
+}
+
 class PlanSearch {
  public:
   PlanSearch(const graph::Graph& graph, const Options& options, const SearchOptions& search,
@@ -76,7 +91,8 @@ class PlanSearch {
         machine_(options.machine.value_or(kernel::Machine::cpu(threads_of(options)))),
         device_(search::device_text(options.target.value_or(codegen::host_target()),
                                     threads_of(options))),
-        progress_(search.progress && search.seconds > 0
+        data_seconds_(seconds_of_data(graph, typical_dims(graph, options))),
+        progress_(search_.progress && search_.seconds > 0
                       ? std::make_unique<support::Progress>("search")
                       : nullptr),
         tuning_(
@@ -129,7 +145,8 @@ class PlanSearch {
   /// Of the time, for comparing whole plans.
   double part_for_finalists() const {
     const double run = structures_.known_part(structures_.front()) * 1e-6;
-    return std::clamp(kRunsOfFinalists * run / std::max(search_.seconds, 1e-9), kLeastForFinalists,
+    const double wanted = kRunsOfFinalists * run + data_seconds_;
+    return std::clamp(wanted / std::max(search_.seconds, 1e-9), kLeastForFinalists,
                       kMostForFinalists);
   }
   double seconds_for_kernels() const {
@@ -280,7 +297,8 @@ class PlanSearch {
     }
     result.report = report;
     // What was disturbed is worth another search.
-    const bool undisturbed = !report.interrupted && !report.unreliable;
+    const bool undisturbed =
+        !report.interrupted && !report.unreliable && !is_refused_ && !tuning_.was_refused();
     result.report.finished = report.finished && undisturbed;
     const bool is_spent = !report.finished && undisturbed;
     result.seconds = seconds_before_ + (is_spent ? std::max(part_.seconds, part_.share) : 0.0);
@@ -426,14 +444,19 @@ class PlanSearch {
         const double left = kEnd * search_.seconds - elapsed();
         return is_timed ? left : std::max(left, kLeastForFinalists * search_.seconds);
       };
-      how.seconds_per_way = kRunsOfPlan * structures_.known_part(structures_.front()) * 1e-6;
+      how.seconds_per_way =
+          kRunsOfPlan * structures_.known_part(structures_.front()) * 1e-6 + data_seconds_;
       how.keep_disturbed = false;
       how.on_trial = [&](const search::TuningRecord& record) {
         is_timed = true;
         const auto place = std::find(names.begin(), names.end(), record.schedule) - names.begin();
         tell(record, all[static_cast<size_t>(place)].title(), place == 0);
       };
-      const search::TuneResult result = search::tune(database_, key, space, *bench, how);
+      search::TuneResult result;
+      const auto why =
+          search::refusal_of([&] { result = search::tune(database_, key, space, *bench, how); });
+      if (why) support::log_warn("search: plans could not be compared: {}", *why);
+      is_refused_ = why.has_value();
       report_.unreliable = report_.unreliable || result.unreliable;
       winner = compared(names, key, result);
       finished_plans_ = result.finished;
@@ -551,6 +574,7 @@ class PlanSearch {
                                 !structures_.is_worth_trials(structures_[number], kernel));
     result.finished = finished;
     result.interrupted = is_stopped();
+    if (result.interrupted && progress_) progress_->set_interrupted();
     result.unreliable = result.unreliable || kernels_unreliable();
     if (result.unreliable)
       support::log_warn(
@@ -570,6 +594,7 @@ class PlanSearch {
   kernel::Machine machine_;
   kernel::Machine fitted_;
   std::string device_;
+  double data_seconds_;
   Clock::time_point begin_ = Clock::now();
   std::optional<search::InterruptWatch> watch_;
   std::unique_ptr<support::Progress> progress_;
@@ -583,6 +608,7 @@ class PlanSearch {
   double seconds_before_ = 0;  // RememberedPlan::seconds of earlier searches
   SearchReport report_;
   bool finished_plans_ = true;
+  bool is_refused_ = false;  // the machine did not let plans be compared
 };
 
 }  // namespace

@@ -8,6 +8,12 @@
 
 namespace luminal::search {
 
+/// What trying a way takes for every byte of its tensors, about, as long as nothing else is known:
+/// data is made, copied and compared, and memory for all of it taken from the system.
+inline constexpr double kSecondsPerByte = 4e-9;
+/// So little of it is not worth a thought.
+inline constexpr double kLeastDataSeconds = 0.05;
+
 /// See above. What is tried is building, checking and timing together.
 class TrialTime {
  public:

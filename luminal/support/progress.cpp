@@ -63,7 +63,9 @@ std::string rate_text(double rate) {
 
 double fraction_done(const ProgressLine& line) {
   if (line.budget_seconds)
-    return line.finished ? 1 : std::clamp(line.elapsed_seconds / *line.budget_seconds, 0.0, 1.0);
+    return line.finished && !line.interrupted
+               ? 1
+               : std::clamp(line.elapsed_seconds / *line.budget_seconds, 0.0, 1.0);
   if (*line.total <= 0) return 1;
   return std::clamp(static_cast<double>(line.done) / static_cast<double>(*line.total), 0.0, 1.0);
 }
@@ -170,6 +172,11 @@ void Progress::set_total(std::optional<std::int64_t> total) {
 void Progress::set_budget(double seconds) {
   const std::lock_guard lock(mutex_);
   line_.budget_seconds = seconds;
+}
+
+void Progress::set_interrupted() {
+  const std::lock_guard lock(mutex_);
+  line_.interrupted = true;
 }
 
 void Progress::set_status(std::string status) {

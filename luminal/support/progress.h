@@ -34,6 +34,7 @@ struct ProgressLine {
   double rate = 0;                            ///< per second; 0: not known yet
   double elapsed_seconds = 0;
   bool finished = false;
+  bool interrupted = false;  ///< it ended before its time
 };
 
 /// The text of a line in at most `columns` columns, without control characters. When room is short
@@ -59,6 +60,8 @@ class Progress {
   void set_total(std::optional<std::int64_t> total);
   /// The work goes on for so long, whatever it gets done.
   void set_budget(double seconds);
+  /// It ends before its time.
+  void set_interrupted();
   /// A few words on what is going on, such as "best 12.3 us".
   void set_status(std::string status);
 

@@ -56,6 +56,19 @@ TEST(Progress, OfATimeIsHowMuchOfItIsOver) {
   EXPECT_TRUE(terminal.shown().starts_with("search [==========] 100% in 0:07 best 94.2 us"));
 }
 
+TEST(Progress, OfATimeThatWasCutShortIsNotAllOfIt) {
+  FakeTerminal terminal;
+  Progress progress("search", std::nullopt, terminal.stream());
+  progress.set_budget(20);
+  terminal.now += 5;
+  progress.set_status("best 94.2 us");
+  progress.set_interrupted();
+  progress.finish();
+  ASSERT_GE(terminal.writes.size(), 2U);
+  terminal.writes.pop_back();
+  EXPECT_TRUE(terminal.shown().starts_with("search [=>        ]  25% in 0:05")) << terminal.shown();
+}
+
 TEST(Progress, IsSilentWhenNotOnATerminal) {
   FakeTerminal terminal;
   {

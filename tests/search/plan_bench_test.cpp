@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "luminal/compiler/build_plan.h"
 #include "luminal/luminal.h"
@@ -56,6 +57,24 @@ TEST(PlanBench, IntegersAreComparedExactly) {
     return [=](Graph& g) { return g.input("x", {1000}) < full(g, {}, add, f32); };
   };
   expect_rejected(compared(0), compared(0.01), "bools");
+}
+
+TEST(PlanBench, APlanAloneIsNotRunOnMovedData) {
+  std::set<double> seen;
+  const Write noting = [&](Graph& g) {
+    return custom("note", {g.input("x", {100})}, f32, {100},
+                  [&](std::span<const graph::Array> in, graph::Array& out) {
+                    seen.insert(in[0].at(7).as_double());
+                    out = in[0];
+                  });
+  };
+  const Options options;
+  PlanBench bench([&](const std::string&) { return plan_of(noting); }, options,
+                  {.seconds = 0.001, .least_samples = 1, .most_samples = 1});
+  bench.try_out({"first"});
+  EXPECT_EQ(seen.size(), 1U);
+  bench.try_out({"first", "other"});
+  EXPECT_GT(seen.size(), 1U) << "what is expected was not found";
 }
 
 TEST(PlanBench, OneWrongElementIsFound) {

@@ -37,6 +37,24 @@ TEST(SearchBudget, KernelsThatTakeLongAreTriedOnceAndPlansOfThemAreNotRun) {
   EXPECT_GT(times.plan_trials, 1);
 }
 
+TEST(SearchBudget, WhatItTakesToMakeLargeDataDoesNotFitEither) {
+  // Two tensors of 256 MB, which nobody makes here.
+  Graph g;
+  const Tensor y = exp(g.input("x", {1 << 26}));
+  graph::Graph graph = g.ir();
+  graph.add_output("y", y.edge());
+  Slow times(1e-3);
+  times.options.seconds = 0.5;
+  const SearchedPlan result = search_plan(graph, kPlain, times.options);
+  EXPECT_EQ(times.kernel_trials, 0);
+  EXPECT_EQ(times.plan_trials, 0);
+  EXPECT_FALSE(result.report.finished);
+  times.options.seconds = 1000;
+  search_plan(graph, kPlain, times.options);
+  EXPECT_GT(times.kernel_trials, 1);
+  EXPECT_GT(times.plan_trials, 0);
+}
+
 TEST(SearchBudget, QuickKernelsAreTriedAsBefore) {
   const graph::Graph graph = Net().ir();
   Slow times(1e-6);

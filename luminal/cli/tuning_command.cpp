@@ -120,6 +120,7 @@ ordered_json json_of(const TuningRecord& record) {
     row["median_us"] = timing->median_us;
     row["spread_us"] = timing->spread_us;
     row["samples"] = timing->samples;
+    row["disturbed"] = timing->disturbed;
   } else {
     const auto& rejected = std::get<search::Rejected>(record.result);
     row["rejected"] = search::to_string(rejected.why);

@@ -98,6 +98,7 @@ TEST_F(TuningCommand, ShowsWhatWasTriedAndWhyItFell) {
   EXPECT_TRUE(has(said.out, "2023-11-14"));
   const auto shown = nlohmann::json::parse(tuning({"show", "matmul", "--json"}).out);
   EXPECT_EQ(shown["records"][0]["median_us"], 80.0);
+  EXPECT_EQ(shown["records"][0]["disturbed"], false);
 }
 
 TEST_F(TuningCommand, TellsHowWellTheCostModelRanks) {

@@ -89,6 +89,9 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
     for (const ConvolutionLanes along : {ConvolutionLanes::kPixels, ConvolutionLanes::kFilters}) {
       if (along == ConvolutionLanes::kFilters && filter_rows() < 2) continue;
       set_lanes(along);
+      // As laying out an image sets it: a space begins with what is built.
+      if (along == ConvolutionLanes::kPixels)
+        code_->plan.pitch = pixel_pitch(arena_, code_->plan, lanes());
       choose_blocks();
       ScheduleSpace space = convolution_space(choices(), sizes(), target_, options_);
       result.insert(along == chosen ? result.begin() + first : result.end(), std::move(space));
@@ -323,8 +326,6 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
       if (planes == 1) keep_panels_near();
       return;
     }
-    // Also where no image is laid out, which would set it: a space begins with what is built.
-    plan().pitch = pixel_pitch(arena_, plan(), lanes());
     const int64_t tiles = (filter_rows() + spec.mr - 1) / spec.mr;
     const int64_t wanted = 4 * int64_t{std::max(1, options_.threads)};
     blocks.columns = plan().width;

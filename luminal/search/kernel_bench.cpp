@@ -10,6 +10,7 @@
 #include "luminal/graph/dim_binding.h"
 #include "luminal/kernel/canonical.h"
 #include "luminal/support/error.h"
+#include "luminal/support/log.h"
 #include "luminal/support/thread_pool.h"
 #include "luminal/support/trace.h"
 #include "luminal/symbolic/evaluate.h"
@@ -156,6 +157,8 @@ std::optional<Rejected> KernelBench::make_check() try {
                                            options_.check);
   return std::nullopt;
 } catch (const std::exception& error) {
+  support::log_warn("search: {} cannot be checked, so it stays as it is: {}", task_.label,
+                    error.what());
   return Rejected{Rejected::Why::kInterrupted,
                   fmt::format("there is nothing to check it by: {}", error.what())};
 }

@@ -90,21 +90,24 @@ class Trace(unittest.TestCase):
         self.assertTrue(any("exp" in name for name in ops), ops)
 
     def test_a_search_tells_trials_and_not_every_run(self) -> None:
-        # How long it takes to come to the first trial is up to the machine.
-        seconds, measured = 4, []
-        while not measured and seconds < 1000:
+        # How long it takes to come to the end of the first trial is up to the machine.
+        seconds, measured, timed = 4, [], []
+        while not (measured and timed) and seconds < 1000:
             spans = self.traced("viz", "mlp", "--search", str(seconds), "-o", self.page, "--database", self.folder.name + "/tuning.db")
             tuned = [span["name"] for span in spans if span["cat"] == "tune"]
             measured = [kernel for kernel in tuned if "measure" in self.inside(spans, kernel)]
+            tried = [outcome for span in spans if span["name"].startswith("try ") for outcome in span["args"].values()]
+            timed = [outcome for outcome in tried if "us" in outcome]
             seconds *= 2
         self.assertTrue(measured)
+        self.assertTrue(timed, tried[:1])
         for kernel in measured:
             self.assertLessEqual({f"build {kernel}", f"check {kernel}", "measure", kernel}, self.inside(spans, kernel))
-        # Code is named by the ops that it computes, also where it is only tried.
+        # Code is named by the ops that it computes, also where it is only tried. How far a search comes, and so whether it
+        # tries a product in parts, is up to the machine.
         code = {span["name"] for span in spans if span["cat"] == "kernel code"} - MEASURES
-        self.assertEqual({op for name in code for op in name.split(" + ")}, {"matmul", "add", "relu"})
-        tried = [span for span in spans if span["name"].startswith("try ")]
-        self.assertTrue(any("us" in outcome for span in tried for outcome in span["args"].values()), tried[:1])
+        ops = {op.removeprefix("part of ") for name in code for op in name.split(" + ")}
+        self.assertEqual(ops, {"matmul", "add", "relu"})
         self.assertIn("search for a plan", {span["name"] for span in spans})
         self.assertFalse({"run", "step"} & {s["cat"] for s in spans if s["name"] in self.inside(spans, "measure")})
 

@@ -1,4 +1,4 @@
-"""The cases of benchmarks/micro, patterns and nets in PyTorch and ONNX Runtime, and products in OpenBLAS, timed on request.
+"""The cases of benchmarks/micro, patterns, uncommon and nets in PyTorch and ONNX Runtime, and products in OpenBLAS, timed on request.
 
 Speaks lines with the benchmark program: `case NAME|DTYPE` is answered by the peers that have it, `time PEER` by the seconds of one
 call. Answers go to the original standard output; whatever libraries print goes to standard error.
@@ -16,6 +16,8 @@ warnings.filterwarnings("ignore")
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+
+import uncommon_peers  # noqa: E402
 
 torch.set_num_threads(int(os.environ.get("LUMINAL_THREADS") or 0) or len(os.sched_getaffinity(0)))
 torch.set_grad_enabled(False)
@@ -210,7 +212,7 @@ def make(name, dtype):
     def rand(*shape):
         return torch.randn(*shape).to(dtype) if dtype.is_floating_point else torch.randint(1, 30, shape, dtype=dtype)
 
-    if dtype == torch.int8:
+    if dtype == torch.int8 and what != "transpose":
         return byte_products(what, sizes)
     if what in PRIMITIVES and len(sizes) == 2:
         count, function = PRIMITIVES[what]
@@ -297,6 +299,10 @@ def make(name, dtype):
         torch.set_default_dtype(torch.float32)
         caches = [rand(16, 8, past, 64), rand(16, 8, past, 64)] if past else []
         return module, [torch.zeros(1 if past else sizes[0], dtype=torch.long), *caches]
+    uncommon = uncommon_peers.make(name)
+    if uncommon:
+        shapes, function = uncommon
+        return Call(function), [rand(*shape) for shape in shapes]
     return None, []
 
 
@@ -361,7 +367,7 @@ def start(name, dtype_name):
     attempts = {"torch_compile": lambda: lambda: compiled(*inputs)}
     if dtype == torch.float32:
         attempts["onnxruntime"] = lambda: onnx_session(module, inputs)
-    if dtype == torch.int8:
+    if dtype == torch.int8 and len(inputs) == 2:
         attempts["onnxruntime"] = lambda: onnx_byte_session(name, inputs)
     if dtype in (torch.float32, torch.float64) and name.startswith(("matmul", "batched matmul", "gemv", "linear", "skinny")):
         attempts["openblas"] = lambda: openblas_call(name, inputs)

@@ -73,15 +73,30 @@ class Scheduler {
     return std::max<int64_t>(1, typical_extent(extent, options_));
   }
 
-  /// Few rows of a matrix that must be packed first are faster as loops.
+  /// Products that the kernel forms one like the other.
+  int64_t batch_count() const {
+    int64_t count = 1;
+    for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
+      for (const Expr& axis : *batch) count *= typical(axis.axis_extent());
+    return count;
+  }
+
+  /// Few rows of a matrix that must be packed first are faster as loops. One that is read as it
+  /// lies is not, however small it is: there may be thousands of them.
   bool is_worth_it() const {
     if (more_.always) return true;
     const int64_t m = typical(plan_.m.extent);
     const int64_t n = typical(plan_.n.extent);
     const int64_t k = typical(plan_.products[0].k.extent);
     if (n < 4 || k < 2) return false;
-    if (is_constant()) return m * n * k >= 256;
+    if (is_constant() || all_readable()) return m * n * k >= 64;
     return has_few_columns() || (m >= 3 && m * n * k >= 1024);
+  }
+
+  bool all_readable() const {
+    return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
+      return is_readable(each, accumulator_of(each.dtype));
+    });
   }
 
   /// Few columns of a long k that lie side by side: tiles share them among threads by parts of k.
@@ -183,9 +198,23 @@ class Scheduler {
     // Packing pays off for a few more rows.
     constexpr int kMostRowsAlongK = 6;
     if (spec.along_k) return spec.rows <= kMostRowsAlongK;
-    if (has_few_columns()) return false;
-    // In the cache, tiles over rows as they lie are better.
-    return spec.rows <= 2 || n * k >= int64_t{1} << 19;
+    // Sums of few columns stay in registers all the way.
+    const int lanes = target_.lanes(graph::bits(spec.accumulator));
+    if (has_few_columns() || (all_readable() && n <= 4 * int64_t{lanes})) return false;
+    return spec.rows <= 2 || !tiles_read_well(spec.rows);
+  }
+
+  /// Whether tiles should read a matrix as it lies: in the cache, and, if there are more rows to
+  /// use it for, beyond it, unless rows of the matrix begin within lines, which panels then share.
+  bool tiles_read_well(int rows) const {
+    constexpr int64_t kNear = int64_t{1} << 19;
+    constexpr int64_t kFar = int64_t{1} << 21;
+    constexpr int64_t kLine = 64;
+    const ProductOperand& matrix = plan_.products[0].b;
+    const int64_t size = typical(plan_.n.extent) * typical(plan_.products[0].k.extent);
+    if (size < kNear || (rows >= 5 && size < kFar)) return true;
+    const auto pitch = matrix.place ? matrix.place->k_stride.constant_value() : std::nullopt;
+    return rows >= 6 && pitch && *pitch * graph::bits(matrix.dtype) / 8 % kLine == 0;
   }
 
   void set_streams(GemvSpec& spec, const Product& product) const {
@@ -204,15 +233,19 @@ class Scheduler {
       spec.block = 32;
       return;
     }
-    spec.streams = std::max(1, static_cast<int>(registers) / 2 / spec.rows);
+    // Each sum is loaded and stored once for all streams.
+    constexpr int kMostFactors = 24;
+    spec.streams = std::clamp(kMostFactors / spec.rows, 1, static_cast<int>(registers) / 2);
     spec.unroll = 1;
-    // Memory likes long runs of a row; sums of a block stay in half of the first cache.
-    constexpr int64_t kMostSums = 4096;
-    const int64_t pieces = std::max(1, options_.threads);
+    // Memory likes long runs of a row; sums of a block stay in the second cache. Threads have
+    // equally many blocks.
+    constexpr int64_t kMostSums = 32768;
+    const auto ceil = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    const int64_t pieces = batch_count() >= options_.threads ? 1 : std::max(1, options_.threads);
     const int64_t unit = 4 * int64_t{lanes};
-    const int64_t wanted = (typical(plan_.n.extent) + pieces - 1) / pieces;
-    spec.block = std::clamp((wanted + unit - 1) / unit * unit, unit,
-                            std::max(unit, kMostSums / spec.rows / unit * unit));
+    const int64_t wanted = ceil(typical(plan_.n.extent), pieces);
+    const int64_t blocks = ceil(wanted, std::max(unit, kMostSums / spec.rows));
+    spec.block = ceil(ceil(wanted, blocks), unit) * unit;
   }
 
   bool is_readable(const Product& product, DType accumulator) const {
@@ -260,8 +293,7 @@ class Scheduler {
     GemmProblem problem;
     problem.accumulator = accumulator_of(plan_.products[0].dtype);
     problem.exact_bf16 = problem.ordered = !options_.reassociate;
-    for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
-      for (const Expr& axis : *batch) problem.batch *= typical(axis.axis_extent());
+    problem.batch = batch_count();
     problem.m = typical(plan_.m.extent);
     problem.n = typical(plan_.n.extent);
     problem.k = typical(plan_.products[0].k.extent);
@@ -281,9 +313,7 @@ class Scheduler {
     problem.a = mode == GemmMode::kFma ? problem.accumulator : first.a.dtype;
     problem.b = first.b.dtype;
     problem.b_constant = is_constant();
-    problem.b_readable =
-        std::all_of(plan_.products.begin(), plan_.products.end(),
-                    [&](const Product& each) { return is_readable(each, problem.accumulator); });
+    problem.b_readable = all_readable();
     problem.b_plain =
         std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
           return each.b.place && is_dense(*each.b.place, each.k.extent);
@@ -349,9 +379,8 @@ class Scheduler {
   /// for itself stay together.
   int64_t chunk() const {
     const GemmSpec& spec = schedule_.specs[0];
-    int64_t panels = (typical(plan_.n.extent) + spec.nr - 1) / spec.nr * spec.split;
-    for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
-      for (const Expr& axis : *batch) panels *= typical(axis.axis_extent());
+    const int64_t panels =
+        batch_count() * ((typical(plan_.n.extent) + spec.nr - 1) / spec.nr) * spec.split;
     const int64_t tiles = (typical(plan_.m.extent) + spec.mr - 1) / spec.mr;
     const bool own_rows = spec.rows_outer && spec.row_block > 0 &&
                           tiles * spec.mr == spec.row_block * options_.threads;

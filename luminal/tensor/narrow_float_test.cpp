@@ -6,9 +6,12 @@
 #include <functional>
 
 #include "luminal/tensor/activation.h"
+#include "luminal/tensor/arithmetic.h"
+#include "luminal/tensor/cast.h"
 #include "luminal/tensor/executable.h"
 #include "luminal/tensor/math.h"
 #include "luminal/tensor/normalization.h"
+#include "luminal/tensor/reduction.h"
 
 namespace luminal {
 namespace {
@@ -148,6 +151,29 @@ TEST(NarrowFloats, SoftmaxAndItsLogarithmKeepTheDigitsOfBf16) {
           << "row " << row << ": " << element(log_values, i) << " instead of " << exact;
     }
   }
+}
+
+TEST(NarrowFloats, ResultsBesideThemHaveAllTheirDigits) {
+  // Both are made of one kept row of exp.
+  for (const DType narrow : {bf16, f8e4m3})
+    for (const int64_t columns : {17, 64, 300}) {
+      Graph g;
+      const Tensor x = g.input("x", {45, columns});
+      const Tensor powers = exp(x - max(x, -1, true));
+      const Tensor shares = cast(powers / sum(powers, -1, true), narrow);
+      Executable exe = compile(g, {powers, shares});
+      Executable oracle = compile(g, {powers, shares}, {.backend = Backend::kInterpreter});
+      std::vector<float> values(static_cast<size_t>(45 * columns));
+      for (size_t k = 0; k < values.size(); ++k) values[k] = std::sin(static_cast<float>(k));
+      for (Executable* each : {&exe, &oracle}) {
+        each->set(x, values);
+        each->run();
+      }
+      const std::vector<float> got = exe.get<float>(powers), expected = oracle.get<float>(powers);
+      for (size_t k = 0; k < got.size(); ++k)
+        ASSERT_NEAR(got[k] / expected[k], 1, 1e-6)
+            << "at " << k << " beside " << graph::name(narrow);
+    }
 }
 
 }  // namespace

@@ -130,11 +130,13 @@ std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Roo
 
 std::set<BodyId> values_of_few_digits(const Arena& arena, std::span<const kernel::Root> roots) {
   std::vector<BodyId> values;
-  std::set<BodyId> seen_in_full;  // by somebody
   for (const kernel::Root& root : roots) {
+    // One kept row may serve two nodes that differ in their axes only, one of which is seen in
+    // full.
+    if (!has_few_digits(arena.tensor(root.tensor).dtype)) return {};
     values.push_back(root.value);
-    if (!has_few_digits(arena.tensor(root.tensor).dtype)) seen_in_full.insert(root.value);
   }
+  std::set<BodyId> seen_in_full;  // by somebody
   const std::vector<BodyId> order = arena.reachable(values);
   std::set<BodyId> result;
   for (size_t k = order.size(); k-- > 0;) {

@@ -25,7 +25,8 @@ std::set<kernel::BodyId> values_compared(const kernel::Arena& arena,
 
 /// The float values below the roots whose relative error passes, at most added to others, into a
 /// result of 8 digits (bf16) or fewer, and into nothing else. Differences are not among what it
-/// passes through: they may be far smaller than what they are made of.
+/// passes through: they may be far smaller than what they are made of. None if a kernel has other
+/// results too.
 std::set<kernel::BodyId> values_of_few_digits(const kernel::Arena& arena,
                                               std::span<const kernel::Root> roots);
 

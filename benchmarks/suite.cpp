@@ -79,7 +79,7 @@ SuiteOptions parse(const std::string& suite, int argc, char** argv) {
 /// What the machine does at most, as functions that do a known amount of work on all threads.
 class Limits {
  public:
-  Limits() : source_(kBytes), target_(kBytes), sums_(kBytes >> 10) {
+  Limits() : source_(kBytes), target_(kBytes), sums_(kBytesOfSums * team_.size()) {
     source_.populate();
     target_.populate();
   }
@@ -103,7 +103,7 @@ class Limits {
   /// Reads memory that no cache holds.
   void read() const {
     team_.static_loop(kBytes / 256, [&](int64_t begin, int64_t end, int thread) {
-      read_({source_.data(), sums_.data() + int64_t{4096} * thread}, {}, begin * 4, end * 4);
+      read_({source_.data(), sums_.data() + kBytesOfSums * thread}, {}, begin * 4, end * 4);
     });
   }
 
@@ -119,6 +119,7 @@ class Limits {
 
  private:
   static constexpr int64_t kRounds = 40000;
+  static constexpr int64_t kBytesOfSums = 4096;  // of a thread
 
   static PeakKind narrow_kind() {
     const bool dots = codegen::host_target().has(runtime::CpuFeature::kAvx512bf16);

@@ -249,7 +249,7 @@ TEST(CompiledProgram, EqualLayersShareOneKernel) {
     h = graph.add(Op::kSum, {graph.whole(product)}, graph::ReduceAttribute{1});
   }
   graph.add_output("y", graph.whole(h));
-  const Plan plan = build_plan(graph);
+  const Plan plan = build_plan(graph, {.threads = 2});
   EXPECT_EQ(plan.steps.size(), 6U);
   EXPECT_EQ(plan.kernels.size(), 1U);
   EXPECT_LE(plan.slots, 2U);
@@ -275,7 +275,7 @@ TEST(CompiledProgram, ScansStayScansWhateverTheirResultsAreUsedFor) {
         result == DType::kI32 ? both : graph.add_cast(Op::kCast, graph.whole(both), result);
     graph.add_output("y", graph.whole(narrow));
     int scans = 0;
-    for (const PlanStep& step : build_plan(graph).steps)
+    for (const PlanStep& step : build_plan(graph, {.threads = 2}).steps)
       scans += step.schedule.starts_with("scan ") ? 1 : 0;
     EXPECT_EQ(scans, 2) << graph::name(result);
     expect_same(graph, {{{"x", floats({3, 400}).cast(DType::kI32)}}});

@@ -7,14 +7,23 @@
 namespace luminal::search {
 namespace {
 
-TEST(InterruptWatch, TheFirstInterruptRaisesTheFlag) {
+/// Programs in the background of a script ignore interrupts, and so do their children.
+class InterruptWatches : public testing::Test {
+ protected:
+  ~InterruptWatches() override { std::signal(SIGINT, before_); }
+
+ private:
+  void (*before_)(int) = std::signal(SIGINT, SIG_DFL);
+};
+
+TEST_F(InterruptWatches, TheFirstInterruptRaisesTheFlag) {
   const InterruptWatch watch;
   EXPECT_FALSE(InterruptWatch::was_interrupted());
   std::raise(SIGINT);
   EXPECT_TRUE(InterruptWatch::was_interrupted());
 }
 
-TEST(InterruptWatch, ANewWatchHasSeenNothing) {
+TEST_F(InterruptWatches, ANewWatchHasSeenNothing) {
   {
     const InterruptWatch watch;
     std::raise(SIGINT);
@@ -23,7 +32,7 @@ TEST(InterruptWatch, ANewWatchHasSeenNothing) {
   EXPECT_FALSE(InterruptWatch::was_interrupted());
 }
 
-TEST(InterruptWatch, TheSecondInterruptEndsTheProcess) {
+TEST_F(InterruptWatches, TheSecondInterruptEndsTheProcess) {
   EXPECT_EXIT(
       {
         const InterruptWatch watch;
@@ -33,7 +42,7 @@ TEST(InterruptWatch, TheSecondInterruptEndsTheProcess) {
       testing::KilledBySignal(SIGINT), "");
 }
 
-TEST(InterruptWatch, AHandlerOfTheProgramsOwnStays) {
+TEST_F(InterruptWatches, AHandlerOfTheProgramsOwnStays) {
   static int seen;
   seen = 0;
   const auto before = std::signal(SIGINT, [](int) { ++seen; });
@@ -48,7 +57,7 @@ TEST(InterruptWatch, AHandlerOfTheProgramsOwnStays) {
   std::signal(SIGINT, before);
 }
 
-TEST(InterruptWatch, AfterTheLastWatchAnInterruptEndsTheProcess) {
+TEST_F(InterruptWatches, AfterTheLastWatchAnInterruptEndsTheProcess) {
   EXPECT_EXIT(
       {
         { const InterruptWatch watch; }

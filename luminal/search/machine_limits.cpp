@@ -98,7 +98,7 @@ MachineLimits measure_limits(runtime::ThreadTeam& team) {
   runtime::HostMemory memory(kMemoryBytes);
   memory.populate();
   const LimitKernel read(codegen::read_source(), team);
-  const int64_t near = cpu.l2_bytes * team.size() / 2;
+  const int64_t near = std::min(cpu.l2_bytes * team.size() / 2, kMemoryBytes);
   const int64_t shared = std::min(cpu.l3_bytes / 2, kMostOfSharedCache);
   for (const int64_t bytes : {near, shared, kMemoryBytes}) {
     if (bytes < 4 * kLine || (!limits.reads.empty() && bytes <= limits.reads.back().bytes))

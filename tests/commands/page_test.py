@@ -202,6 +202,8 @@ class Page(unittest.TestCase):
         """The page of a search with some trials: how many fit into its time is up to the machine."""
         seconds, trials = 4, 0
         while trials <= 3:
+            if seconds > 200:
+                raise AssertionError(f"{trials} trials in a search of {seconds / 2} seconds")
             file = cls.page(graph, name, "--search", str(seconds), "--database", str(pathlib.Path(cls.folder.name) / "tuning.db"))
             trials = len(json.loads(DATA.search(file.read_text())[2])["search"]["trials"])
             seconds *= 2

@@ -113,7 +113,8 @@ TEST(OutlinedProgram, StepsThatReadOneRowAfterTheOtherAreNoMoreCode) {
 TEST(OutlinedProgram, StepsWithGatesShareMostOfTheirCode) {
   // Neighbouring steps are fused in ways that differ along the chain, so some code is added.
   const IR graph = networks::gated_rnn(12);
-  const Plan few = build_plan(graph), many = build_plan(networks::gated_rnn(20));
+  const Plan few = build_plan(graph, {.threads = 2});
+  const Plan many = build_plan(networks::gated_rnn(20), {.threads = 2});
   EXPECT_LE(many.kernels.size(), few.kernels.size() + 1)
       << plan::to_string(few) << plan::to_string(many);
   EXPECT_GT(many.steps.size(), few.steps.size() + 1);

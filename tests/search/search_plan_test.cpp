@@ -177,6 +177,7 @@ TEST(SearchPlan, ACancelledSearchGivesThePlanOfTheCostModel) {
 }
 
 TEST(SearchPlan, AnInterruptKeepsWhatWasMeasuredAndTheNextSearchGoesOn) {
+  std::signal(SIGINT, SIG_DFL);  // ignored in the background of a script
   const graph::Graph graph = Net().ir();
   const size_t kernels = PlanDraft(graph, kPlain).uses().size();  // each is tried once at first
   MadeUp interrupted;

@@ -1,3 +1,7 @@
+# What the user's own cache and database hold is no matter of tests.
+set(LUMINAL_TEST_PROPERTIES ENVIRONMENT LUMINAL_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache ENVIRONMENT_MODIFICATION
+                            LUMINAL_TUNING_DB=unset:)
+
 # luminal_layer(NAME [DEPENDS layer...] [LINKS target...] [PRIVATE target...])
 # One folder luminal/NAME = one target luminal_NAME (alias luminal::NAME) = one namespace luminal::NAME. Sources are
 # every .cpp beside the headers; files ending in _test.cpp form the test program NAME_test, files ending in _main.cpp are
@@ -38,5 +42,6 @@ function(luminal_gtest_program NAME)
   cmake_parse_arguments(PROGRAM "" "TEST_PREFIX" "SOURCES;LINKS" ${ARGN})
   add_executable(${NAME} ${PROGRAM_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${PROGRAM_LINKS} GTest::gtest_main)
-  gtest_discover_tests(${NAME} TEST_PREFIX ${PROGRAM_TEST_PREFIX} DISCOVERY_TIMEOUT 300)
+  gtest_discover_tests(${NAME} TEST_PREFIX ${PROGRAM_TEST_PREFIX} DISCOVERY_TIMEOUT 300
+                       PROPERTIES ${LUMINAL_TEST_PROPERTIES})
 endfunction()

@@ -8,6 +8,7 @@
 
 #include "luminal/search/tuning_database.h"
 #include "luminal/support/file.h"
+#include "luminal/support/log.h"
 #include "luminal/support/text.h"
 
 namespace luminal::cli {
@@ -150,10 +151,17 @@ codegen::CpuTarget named_target(std::string_view operation, const std::string& n
 std::unique_ptr<search::TuningDatabase> known_measurements(std::string_view operation,
                                                            const std::string& named) {
   const std::string path = named.empty() ? search::default_tuning_path() : named;
-  if (path.empty()) return nullptr;
-  if (may_exist(path)) return std::make_unique<search::TuningDatabase>(path, search::Access::kRead);
-  if (named.empty()) return nullptr;
-  throw UserError(operation, "there is no database {}; with --search one is made", path);
+  if (path.empty() || (named.empty() && !may_exist(path))) return nullptr;
+  if (!may_exist(path))
+    throw UserError(operation, "there is no database {}; with --search one is made", path);
+  try {
+    return std::make_unique<search::TuningDatabase>(path, search::Access::kRead);
+  } catch (const UserError& error) {
+    // Nobody asked for what lies at the usual place, and everything works without it.
+    if (!named.empty()) throw;
+    support::log_warn("no measurements: {}", error.what());
+    return nullptr;
+  }
 }
 
 bool may_exist(const std::string& path) {

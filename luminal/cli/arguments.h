@@ -62,7 +62,7 @@ std::string search_database(std::string_view operation, const std::string& named
 codegen::CpuTarget named_target(std::string_view operation, const std::string& name);
 
 /// The database that measurements are only looked up in: the one that is named, which must be
-/// there, or that of this machine. Null if it has none yet.
+/// there, or that of this machine. Null, with a warning if it cannot be read, if it has none.
 std::unique_ptr<search::TuningDatabase> known_measurements(std::string_view operation,
                                                            const std::string& named);
 

@@ -327,6 +327,16 @@ TEST_F(BadInput, AReadOnlyDiskIsSaidOrDoneWithout) {
   EXPECT_TRUE(has(explained.out, "softmax: 1 launch of 1 kernel"));
 }
 
+TEST_F(BadInput, MeasurementsThatNobodyAskedForMayBeUnreadable) {
+  support::create_directories(folder_.file("cache"));
+  support::write_file_atomic(folder_.file("cache/tuning.db"), std::string(4096, '?'));
+  const Said said = shell("LUMINAL_CACHE_DIR=" + folder_.file("cache"), "explain softmax");
+  EXPECT_EQ(said.code, cli::kDone) << said.out;
+  EXPECT_TRUE(has(said.out, "no measurements: ")) << said.out;
+  expect_failure({"explain", "softmax", "--database", folder_.file("cache/tuning.db")},
+                 "tuning.db");
+}
+
 TEST_F(BadInput, AReadOnlyFileSystemIsSaidAsSuch) {
   // Mounted where this shell and what it starts alone see it.
   const std::string folder = folder_.file("mount");

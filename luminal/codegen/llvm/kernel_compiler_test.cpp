@@ -118,7 +118,8 @@ TEST_F(CacheTest, SecondCompilationComesFromDisk) {
   source.key = "another";
   compiler.compile(source);
   EXPECT_EQ(emitted, 2);
-  KernelCompiler(cpu_target("haswell"), &cache).compile(source);
+  const char* other = host_target().name == "haswell" ? "znver4" : "haswell";
+  KernelCompiler(cpu_target(other), &cache).compile(source);
   EXPECT_EQ(emitted, 3);
   for (const auto& entry : cache.list()) cache.put(entry.key, "rubbish");
   EXPECT_EQ(compiler.compile(source), first);

@@ -104,6 +104,16 @@ void KernelTuning::set_machine(const kernel::Machine& machine) {
   for (const auto& entry : entries_) entry->space->set_machine(machine);
 }
 
+search::TunedChoice KernelTuning::choice_with(size_t kernel, const std::string& schedule) const {
+  search::TunedChoice result = choice(kernel);
+  if (result.schedule == schedule) return result;
+  result.schedule = schedule;
+  const auto known = database_.find(key(kernel), schedule);
+  const auto* timing = known ? std::get_if<search::Timing>(&*known) : nullptr;
+  result.best_us = timing != nullptr ? timing->median_us : result.default_us;
+  return result;
+}
+
 const std::string& KernelTuning::default_schedule(size_t kernel) const {
   return entries_[kernel]->space->starts().front();
 }

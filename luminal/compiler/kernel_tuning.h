@@ -38,6 +38,8 @@ class KernelTuning {
 
   /// The best that is known.
   const search::TunedChoice& choice(size_t kernel) const { return entries_[kernel]->choice; }
+  /// What is known as if this schedule were the best: that of an earlier search need not be.
+  search::TunedChoice choice_with(size_t kernel, const std::string& schedule) const;
   const search::KernelTask& task(size_t kernel) const { return entries_[kernel]->task; }
   const search::TuningKey& key(size_t kernel) const { return entries_[kernel]->key; }
   /// What is used without search.

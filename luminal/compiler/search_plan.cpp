@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -78,6 +79,8 @@ class PlanSearch {
       deepen(std::min(trials, search_.most_trials));
       if (trials >= search_.most_trials) break;
     }
+    // What takes too long for the time there is must not be in the way of anything else.
+    for_best_kernels([&](size_t kernel) { tuning_.retry_interrupted(kernel); });
     note_works();
     explore_launches();
     ContestResult contest = compare_plans();
@@ -113,8 +116,7 @@ class PlanSearch {
   /// One more structure, with the kernels that are new in it measured.
   void explore(int number) {
     const support::TraceSpan span("search", "another structure");
-    const Options options =
-        exploring(program_.options, calibration_.machine, search_.seed, number);
+    const Options options = exploring(program_.options, calibration_.machine, search_.seed, number);
     const MeasuredCosts costs(program_.database, program_.device, options, *options.machine);
     PlanDraft draft(program_.graph, options, program_.found, &costs);
     if (structures_.contains(draft.structure())) return;
@@ -127,8 +129,12 @@ class PlanSearch {
     }
   }
 
-  /// Tunes the kernels of the best structures, those first that a run spends most time in.
   void deepen(size_t trials) {
+    for_best_kernels([&](size_t kernel) { tuning_.tune(kernel, trials); });
+  }
+
+  /// For kernels of the best structures, those first that a run spends most time in.
+  void for_best_kernels(const std::function<void(size_t)>& action) {
     for (const size_t number : structures_.ranked(kDeepened)) {
       const Structure& structure = structures_[number];
       std::vector<std::pair<double, size_t>> order;
@@ -136,7 +142,7 @@ class PlanSearch {
         if (structures_.is_worth_trials(structure, kernel))
           order.emplace_back(-structures_.time_in(structure, kernel), kernel);
       std::sort(order.begin(), order.end());
-      for (const auto& [time, kernel] : order) tuning_.tune(kernel, trials);
+      for (const auto& [time, kernel] : order) action(kernel);
     }
   }
 
@@ -204,6 +210,11 @@ class PlanSearch {
     return disturbed > kMuch * structures_.known_part(structure);
   }
 
+  /// Whether nothing is left to try of a kernel.
+  bool is_finished(size_t kernel) const {
+    return tuning_.is_finished(kernel, search_.most_trials) && !tuning_.has_interrupted(kernel);
+  }
+
   /// Whether another search would find the same.
   bool is_finished(const ContestResult& contest) const {
     bool finished = contest.finished;
@@ -211,7 +222,7 @@ class PlanSearch {
       finished = finished && tuning_.is_finished(kernel, 1);
     for (const size_t number : structures_.ranked(kDeepened))
       for (const size_t kernel : structures_[number].kernels)
-        finished = finished && (tuning_.is_finished(kernel, search_.most_trials) ||
+        finished = finished && (is_finished(kernel) ||
                                 !structures_.is_worth_trials(structures_[number], kernel));
     return finished;
   }

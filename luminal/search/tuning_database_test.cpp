@@ -154,7 +154,7 @@ TEST_F(TuningDatabaseTest, AFileOfTheFirstVersionGetsWhatItLacks) {
   }
   SqliteConnection(path()).execute(
       "ALTER TABLE records DROP COLUMN disturbed; "
-      "DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
+      "DROP TABLE plans; DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 1");
   for (int run = 0; run < 2; ++run) {
     TuningDatabase database(path());
     EXPECT_EQ(database.find(key(), "tile 8x32"), good.result);
@@ -170,7 +170,7 @@ TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
   }
   SqliteConnection(path()).execute(
       "ALTER TABLE records DROP COLUMN disturbed; "
-      "DROP TABLE works; PRAGMA user_version = 2");
+      "DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 2");
   TuningDatabase database(path());
   EXPECT_EQ(database.recall(key()), "result");
   database.note_work(key(), "tile", "work");
@@ -182,6 +182,50 @@ TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
   TuningDatabase other(path("other.db"));
   other.merge_from(database);
   EXPECT_EQ(other.timed_works(key().device).size(), 1U);
+}
+
+TEST_F(TuningDatabaseTest, AFileOfTheFourthVersionGetsWhatItLacksAndCanBeReadWithoutIt) {
+  const TuningRecord good = timed(key(), "tile 8x32", 12.5);
+  TuningDatabase(path()).record(good);
+  SqliteConnection(path()).execute("DROP TABLE interrupted; PRAGMA user_version = 4");
+  {
+    const TuningDatabase database(path(), Access::kRead);
+    EXPECT_TRUE(database.interrupted(key()).empty());
+    EXPECT_EQ(database.records(key()), std::vector<TuningRecord>{good});
+    TuningDatabase other(path("other.db"));
+    EXPECT_EQ(other.merge_from(database).added, 1);
+  }
+  EXPECT_EQ(SqliteConnection(path(), true).number("PRAGMA user_version"), 4);
+  TuningDatabase database(path());
+  EXPECT_EQ(database.records(key()), std::vector<TuningRecord>{good});
+  database.note_interrupted(key(), {"a"});
+  EXPECT_EQ(TuningDatabase(path()).interrupted(key()), std::vector<std::string>{"a"});
+}
+
+TEST_F(TuningDatabaseTest, WhatWasInterruptedIsNotedAndIsNoMeasurement) {
+  TuningDatabase database(path());
+  database.note_interrupted(key(), {});
+  database.note_interrupted(key(), {"a", "b", "c"});
+  database.note_interrupted(key(), {"a", "c"});
+  database.note_interrupted(key(), {"a"});
+  database.note_interrupted(key(8), {"d"});
+  using Schedules = std::vector<std::string>;
+  EXPECT_EQ(TuningDatabase(path()).interrupted(key()), (Schedules{"b", "c", "a"}));
+  EXPECT_TRUE(database.records(key()).empty());
+  EXPECT_TRUE(database.kernels().empty());
+  EXPECT_EQ(database.find(key(), "a"), std::nullopt);
+  EXPECT_TRUE(database.measured_kernels(key().device, key().compiler).empty());
+  // Until more is known. A time that was disturbed is not more.
+  database.record(timed(key(), "a", 5));
+  database.record({key(), "b", Rejected{Rejected::Why::kCrash, "x"}, 1});
+  TuningRecord disturbed = timed(key(), "c", 5);
+  std::get<Timing>(disturbed.result).disturbed = true;
+  database.record(disturbed);
+  EXPECT_EQ(database.interrupted(key()), Schedules{"c"});
+  // It goes with all else that is known of a kernel.
+  database.prune({.kernel = key().kernel});
+  EXPECT_TRUE(database.interrupted(key()).empty());
+  EXPECT_EQ(SqliteConnection(path()).number("SELECT count(*) FROM interrupted"), 0);
 }
 
 /// Whether something is so for a user who may write nothing that others own, as root may.
@@ -223,7 +267,7 @@ TEST_F(TuningDatabaseTest, AFileAndAFolderThatMayNotBeWrittenAreRead) {
   SqliteConnection(path("50%?#.db"))
       .execute(
           "ALTER TABLE records DROP COLUMN disturbed; "
-          "DROP TABLE works; PRAGMA user_version = 2");
+          "DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 2");
   fs::permissions(path("50%?#.db"), fs::perms(0444));
   fs::permissions(directory_, fs::perms(0555));
   EXPECT_TRUE(holds_for_nobody([&] {
@@ -258,7 +302,7 @@ TEST_F(TuningDatabaseTest, ReadingLeavesTheFileAsItIs) {
   TuningDatabase(path()).record(timed(key(), "a", 5));
   SqliteConnection(path()).execute(
       "ALTER TABLE records DROP COLUMN disturbed; "
-      "DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
+      "DROP TABLE plans; DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 1");
   std::ofstream(path("empty.db")).flush();
   const TuningDatabase database(path(), Access::kRead), empty(path("empty.db"), Access::kRead);
   EXPECT_EQ(database.kernels().size(), 1U);

@@ -107,6 +107,18 @@ TEST_F(TuningMergeTest, TimesThatNothingMakesComparableAreNotMerged) {
   EXPECT_TRUE(std::holds_alternative<Rejected>(*ours.find(key(), "bad")));
 }
 
+TEST_F(TuningMergeTest, WhatWasInterruptedIsTakenOverAndNotCountedTwice) {
+  TuningDatabase ours = TuningDatabase::in_memory();
+  TuningDatabase theirs = TuningDatabase::in_memory();
+  ours.note_interrupted(key(), {"a"});
+  for (int times = 0; times < 2; ++times) theirs.note_interrupted(key(), {"b"});
+  for (int times = 0; times < 3; ++times) theirs.note_interrupted(key(), {"c"});
+  for (int times = 0; times < 3; ++times) EXPECT_EQ(ours.merge_from(theirs).added, 0);
+  ours.note_interrupted(key(), {"b"});
+  ours.note_interrupted(key(), {"b"});
+  EXPECT_EQ(ours.interrupted(key()), (std::vector<std::string>{"a", "c", "b"}));
+}
+
 TEST_F(TuningMergeTest, AnExportThatCannotBeWrittenNamesItsFile) {
   TuningDatabase database(path());
   EXPECT_EQ(message_of([&] { database.export_to("/proc/luminal.db"); }),

@@ -104,6 +104,16 @@ void KernelTuning::set_machine(const kernel::Machine& machine) {
   for (const auto& entry : entries_) entry->space->set_machine(machine);
 }
 
+search::TunedChoice KernelTuning::choice_with(size_t kernel, const std::string& schedule) const {
+  search::TunedChoice result = choice(kernel);
+  if (result.schedule == schedule) return result;
+  result.schedule = schedule;
+  const auto known = database_.find(key(kernel), schedule);
+  const auto* timing = known ? std::get_if<search::Timing>(&*known) : nullptr;
+  result.best_us = timing != nullptr ? timing->median_us : result.default_us;
+  return result;
+}
+
 const std::string& KernelTuning::default_schedule(size_t kernel) const {
   return entries_[kernel]->space->starts().front();
 }
@@ -133,8 +143,16 @@ search::Workbench& KernelTuning::bench_of(size_t kernel) {
 }
 
 void KernelTuning::tune(size_t kernel, size_t trials) {
+  if (entries_[kernel]->finished_trials < trials) tune(kernel, trials, false);
+}
+
+void KernelTuning::retry_interrupted(size_t kernel) {
+  if (has_interrupted(kernel)) tune(kernel, options_.most_trials, true);
+}
+
+void KernelTuning::tune(size_t kernel, size_t trials, bool retry_interrupted) {
   Entry& entry = *entries_[kernel];
-  if (entry.finished_trials >= trials || entry.is_refused) return;
+  if (entry.is_refused) return;
   const support::TraceSpan span("tune", entry.task.label);
   LazyBench bench([&]() -> search::Workbench& {
     database_.add_kernel(entry.key.kernel, entry.task.text, entry.task.label);
@@ -145,6 +163,7 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   how.seed = options_.seed;
   how.most_trials = trials;
   how.tried_now = &entry.tried;
+  how.retry_interrupted = retry_interrupted;
   how.stop = stop_;
   how.seconds_left = seconds_left_;
   how.seconds_per_way = entry.seconds_per_way;
@@ -164,6 +183,7 @@ void KernelTuning::tune(size_t kernel, size_t trials) {
   }
   entry.choice = result.choice;
   if (result.finished) entry.finished_trials = trials;
+  entry.interrupted = result.interrupted;
   entry.seconds_per_way = result.seconds_per_way;
   measured_ += result.measured;
   entry.batches += result.batches;

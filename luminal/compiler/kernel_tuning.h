@@ -32,18 +32,24 @@ class KernelTuning {
   size_t add(search::KernelTask task);
   /// Sees to it that so many schedules of a kernel were tried, or all there are.
   void tune(size_t kernel, size_t trials);
+  /// Tries schedules again that earlier searches were interrupted in, which tune() leaves out.
+  void retry_interrupted(size_t kernel);
 
   /// What strategies that ask the cost model reckon with from now on.
   void set_machine(const kernel::Machine& machine);
 
   /// The best that is known.
   const search::TunedChoice& choice(size_t kernel) const { return entries_[kernel]->choice; }
+  /// What is known as if this schedule were the best: that of an earlier search need not be.
+  search::TunedChoice choice_with(size_t kernel, const std::string& schedule) const;
   const search::KernelTask& task(size_t kernel) const { return entries_[kernel]->task; }
   const search::TuningKey& key(size_t kernel) const { return entries_[kernel]->key; }
   /// What is used without search.
   const std::string& default_schedule(size_t kernel) const;
   /// Whether there is nothing left to try within so many trials.
   bool is_finished(size_t kernel, size_t trials) const;
+  /// Whether trying some schedule was interrupted, and no more is known of it.
+  bool has_interrupted(size_t kernel) const { return entries_[kernel]->interrupted > 0; }
 
   /// Whether the machine did not let some kernel be tried.
   bool was_refused() const { return was_refused_; }
@@ -65,6 +71,7 @@ class KernelTuning {
     std::set<std::string> tried;  // in this search
     bool is_refused = false;      // the machine did not let it be tried
     size_t finished_trials = 0;
+    size_t interrupted = 0;      // TuneResult
     size_t batches = 0;          // that were tried
     size_t disturbed = 0;        // of these
     double seconds_per_way = 0;  // TuneResult
@@ -72,6 +79,7 @@ class KernelTuning {
   };
 
   search::Workbench& bench_of(size_t kernel);
+  void tune(size_t kernel, size_t trials, bool retry_interrupted);
   void tell(const Entry& entry, const search::TuningRecord& record, bool known) const;
 
   search::TuningDatabase& database_;

@@ -10,6 +10,7 @@
 
 #include "luminal/compiler/options.h"
 #include "luminal/compiler/search_options.h"
+#include "luminal/compiler/search_time.h"
 
 namespace luminal::compiler {
 
@@ -20,19 +21,6 @@ struct SearchedPlan {
   Plan plan;
   SearchReport report;
 };
-
-/// What one plan has of a search for several, as buckets are.
-struct SearchPart {
-  double seconds = 0.0;  ///< how long to measure for it
-  /// An equal share of the whole: what another search has to exceed to go on. What plans leave to
-  /// each other differs from search to search.
-  double share = 0.0;
-  size_t plans = 1;  ///< of the search, which have to hurry together after an interrupt
-};
-
-/// What the next of several plans has, when so many are done and so much time has passed: an equal
-/// part of what is left.
-SearchPart next_part(double seconds, double elapsed, size_t plans, size_t done);
 
 /// Searches for the plan of a graph. `found` as for build_plan. Without a part, it has all of the
 /// time that the options give.

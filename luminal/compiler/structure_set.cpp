@@ -35,6 +35,12 @@ std::string Finalist::title() const {
   return fmt::format("{}, {} schedules", structure_title, whose);
 }
 
+void sort_gains(std::vector<KernelGain>& gains) {
+  std::stable_sort(gains.begin(), gains.end(), [](const KernelGain& a, const KernelGain& b) {
+    return a.uses * (a.default_us - a.best_us) > b.uses * (b.default_us - b.best_us);
+  });
+}
+
 void StructureSet::add(PlanDraft draft) {
   Structure structure{std::move(draft), {}, {}, {}};
   structure.id = structure.draft.structure();
@@ -176,6 +182,19 @@ std::vector<StructureTrial> StructureSet::trials(const std::vector<Finalist>& al
                             : "given up: kernels of it that were measured take longer than others "
                               "do as a whole"});
   }
+  return result;
+}
+
+std::vector<KernelGain> StructureSet::gains(const Finalist& finalist) const {
+  const Structure& structure = structures_[finalist.structure];
+  std::vector<KernelGain> result;
+  for (size_t k = 0; k < structure.kernels.size(); ++k) {
+    if (finalist.schedules[k].empty()) continue;
+    const TunedChoice choice = tuning_.choice_with(structure.kernels[k], finalist.schedules[k]);
+    result.push_back({tuning_.task(structure.kernels[k]).label, choice.schedule, choice.default_us,
+                      choice.best_us, structure.draft.uses()[k]});
+  }
+  sort_gains(result);
   return result;
 }
 

@@ -38,6 +38,9 @@ struct Finalist {
   std::string title() const;
 };
 
+/// The largest first, by what they make of a run.
+void sort_gains(std::vector<KernelGain>& gains);
+
 /// See above. The first is the one that the cost model chose.
 class StructureSet {
  public:
@@ -83,6 +86,8 @@ class StructureSet {
   std::vector<StructureTrial> trials(const std::vector<Finalist>& all, size_t winner,
                                      const search::TuningDatabase& database,
                                      const search::TuningKey& plans) const;
+  /// What kernels gain by the schedules of a plan, the largest first.
+  std::vector<KernelGain> gains(const Finalist& finalist) const;
 
  private:
   Finalist finalist(size_t number, bool tuned) const;

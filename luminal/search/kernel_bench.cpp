@@ -106,6 +106,7 @@ KernelBench::KernelBench(const KernelTask& task, Builder builder, runtime::Threa
     : task_(task), builder_(std::move(builder)), team_(team), options_(options) {
   constexpr int kMostThreads = 4;  // what goes wrong on many does so on these
   options_.check.threads = std::min(team.size(), kMostThreads);
+  options_.check.on_failure = [this](const std::exception& error) { warn(error); };
 }
 
 KernelBench::~KernelBench() {
@@ -157,10 +158,15 @@ std::optional<Rejected> KernelBench::make_check() try {
                                            options_.check);
   return std::nullopt;
 } catch (const std::exception& error) {
-  support::log_warn("search: {} cannot be checked, so it stays as it is: {}", task_.label,
-                    error.what());
+  warn(error);
   return Rejected{Rejected::Why::kInterrupted,
                   fmt::format("there is nothing to check it by: {}", error.what())};
+}
+
+void KernelBench::warn(const std::exception& error) {
+  if (!has_warned_.exchange(true))
+    support::log_warn("search: ways to compute {} cannot be checked, so they do not count: {}",
+                      task_.label, error.what());
 }
 
 void KernelBench::check(const std::vector<std::string>& schedules, const OnRejected& on_rejected) {

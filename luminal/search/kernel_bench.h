@@ -86,6 +86,8 @@ class KernelBench : public Workbench {
   /// What candidates are checked by. Without it, for want of data or memory, none of them counts:
   /// that is no fault of theirs, and no reason to end the search of a plan.
   std::optional<Rejected> make_check();
+  /// Warns of what keeps candidates from being checked, once.
+  void warn(const std::exception& error);
   /// Tells of a way that was just built or checked, if it is rejected.
   void tell(const std::string& schedule, const Known& known, const OnRejected& on_rejected);
   /// Memory for all tensors, those that are read filled.
@@ -99,6 +101,7 @@ class KernelBench : public Workbench {
   BenchMemory own_memory_;
   std::map<std::string, Known> known_;
   std::atomic<bool> has_passed_ = false;
+  std::atomic<bool> has_warned_ = false;
   std::mutex telling_;
 };
 

@@ -159,16 +159,18 @@ std::vector<KernelCheck::Trial*> KernelCheck::trials_for(const Candidate& candid
   return result;
 }
 
+Rejected KernelCheck::not_tried(const std::exception& error) const {
+  if (options_.on_failure) options_.on_failure(error);
+  return {Rejected::Why::kInterrupted,
+          fmt::format("there is nothing to try it on: {}", error.what())};
+}
+
 std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
-  const auto interrupted = [](const std::exception& error) {
-    return Rejected{Rejected::Why::kInterrupted,
-                    fmt::format("there is nothing to try it on: {}", error.what())};
-  };
   std::vector<Trial*> trials;
   try {
     trials = trials_for(candidate);
   } catch (const std::exception& error) {
-    return interrupted(error);
+    return not_tried(error);
   }
   std::deque<Attempt> attempts;
   try {
@@ -178,7 +180,7 @@ std::optional<Rejected> KernelCheck::check(const Candidate& candidate) {
     // A number of a launch that has no value for some dims.
     return Rejected{Rejected::Why::kCompile, error.what()};
   } catch (const std::exception& error) {
-    return interrupted(error);  // no memory just now
+    return not_tried(error);  // no memory just now
   }
   std::chrono::milliseconds used{0};
   const ApartOptions apart{.limit = limit(),

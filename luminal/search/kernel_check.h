@@ -33,6 +33,8 @@ struct CheckOptions {
   std::chrono::milliseconds limit{10'000};
   /// Asked while a candidate takes long: whether to give it up (run_apart.h).
   std::function<bool()> stop = nullptr;
+  /// Told of what fails before a candidate runs, from any thread.
+  std::function<void(const std::exception&)> on_failure = nullptr;
   /// That run it at a time, if it uses threads.
   int threads = 2;
 };
@@ -85,6 +87,8 @@ class KernelCheck {
   /// All that a candidate is tried on. An error if there is no data for the dims it is tuned for;
   /// other dims for which there is none are left out.
   std::vector<Trial*> trials_for(const Candidate& candidate);
+  /// What a candidate is of which nothing is known, because something failed before it ran.
+  Rejected not_tried(const std::exception& error) const;
   /// What is wrong with what a run left.
   std::optional<Rejected> judged(const Attempt& attempt);
   std::optional<std::string> fault(const Attempt& attempt);

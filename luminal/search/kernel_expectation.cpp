@@ -7,27 +7,18 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <utility>
 
-#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/graph/elements.h"
 #include "luminal/graph/epsilon.h"
 #include "luminal/graph/expected.h"
-#include "luminal/kernel/estimate.h"
-#include "luminal/kernel/reads.h"
 
 namespace luminal::search {
 namespace {
 
 using graph::Array;
-using graph::DType;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double element(const Array& array, int64_t position) {
-  const graph::Scalar scalar = array.at(position);
-  return graph::is_float(array.dtype()) ? scalar.as_double()
-                                        : static_cast<double>(scalar.as_int64());
-}
 
 /// How many elements are compared at a time.
 constexpr int64_t kBlock = 1024;
@@ -43,22 +34,6 @@ void load_elements(const Array& array, int64_t begin, int64_t count, std::vector
   std::copy(integers.begin(), integers.end(), numbers.begin());
 }
 
-/// What a dtype makes of a number. Integers are rounded by what computes them.
-double rounded(DType dtype, double value) {
-  return graph::is_float(dtype) ? kernel::Evaluator::rounded(dtype, {value, 0}).real : value;
-}
-
-/// How far off a value is for one that should be `expected`, as a part of what is allowed; what
-/// rounding `expected` costs does not count.
-double distance(DType dtype, double actual, double expected, double allowed) {
-  const double should = rounded(dtype, expected);
-  if (actual == should || (std::isnan(actual) && std::isnan(should))) return 0.0;
-  if (!std::isfinite(actual) || !std::isfinite(should)) return kInfinity;
-  if (actual >= rounded(dtype, expected - allowed) && actual <= rounded(dtype, expected + allowed))
-    return std::min(std::abs(actual - expected) / allowed, 1.0);
-  return allowed > 0 ? std::max(std::abs(actual - expected) / allowed, 1.001) : kInfinity;
-}
-
 /// Some of the positions at which two results differ, if there are more than `most`: from
 /// everywhere, and those where they differ most.
 std::vector<int64_t> worth_asking(const std::vector<int64_t>& positions, const Array& one,
@@ -69,7 +44,7 @@ std::vector<int64_t> worth_asking(const std::vector<int64_t>& positions, const A
   for (size_t k = 0; k < positions.size(); k += step) result.push_back(positions[k]);
   std::vector<std::pair<double, int64_t>> apart;
   for (const int64_t position : positions) {
-    const double distance = std::abs(element(one, position) - element(other, position));
+    const double distance = std::abs(number_at(one, position) - number_at(other, position));
     apart.emplace_back(std::isnan(distance) ? kInfinity : distance, position);
   }
   const auto last = apart.begin() + static_cast<std::ptrdiff_t>(most - most / 2);
@@ -120,12 +95,12 @@ class KernelExpectation::Oracles {
   }
 
   /// All roots at one position of the axes.
-  std::vector<Point> at(const std::vector<int64_t>& axes) {
+  std::vector<ExpectedPoint> at(const std::vector<int64_t>& axes) {
     return points_of(axes, {first_.at(axes), second_.at(axes)}, 1.0);
   }
   /// The same with so many moved runs, moved farther: a right candidate is one or two deviations
   /// off, and where that makes a jump some of the runs jump as well.
-  std::vector<Point> at_with_many(const std::vector<int64_t>& axes, int runs) {
+  std::vector<ExpectedPoint> at_with_many(const std::vector<int64_t>& axes, int runs) {
     std::vector<std::vector<PointValue>> moved;
     for (int run = 0; run < runs; ++run) {
       far_.forget();
@@ -139,22 +114,23 @@ class KernelExpectation::Oracles {
   static constexpr double kFar = kDeviations / 2;
 
   /// `moved` are moved by `scale` times what rounding costs.
-  std::vector<Point> points_of(const std::vector<int64_t>& axes,
-                               const std::vector<std::vector<PointValue>>& moved, double scale) {
+  std::vector<ExpectedPoint> points_of(const std::vector<int64_t>& axes,
+                                       const std::vector<std::vector<PointValue>>& moved,
+                                       double scale) {
     const std::vector<PointValue> written = oracle_.at(axes);
     const std::vector<PointValue> exact = wide_.at(axes);
-    std::vector<Point> points;
+    std::vector<ExpectedPoint> points;
     for (size_t p = 0; p < written.size(); ++p) {
       double squares = 0;
-      Point& point = points.emplace_back(Point{.root = written[p].root,
-                                               .position = written[p].position,
-                                               .oracle = written[p].value,
-                                               .wide = exact[p].value,
-                                               .integer = written[p].integer,
-                                               .low = written[p].value,
-                                               .high = written[p].value,
-                                               .least = written[p].integer,
-                                               .most = written[p].integer});
+      ExpectedPoint& point = points.emplace_back(ExpectedPoint{.root = written[p].root,
+                                                               .position = written[p].position,
+                                                               .oracle = written[p].value,
+                                                               .wide = exact[p].value,
+                                                               .integer = written[p].integer,
+                                                               .low = written[p].value,
+                                                               .high = written[p].value,
+                                                               .least = written[p].integer,
+                                                               .most = written[p].integer});
       widen(point, exact[p]);
       for (const std::vector<PointValue>& each : moved) {
         const bool is_same = each[p].value == exact[p].value ||  // infinities may be equal
@@ -167,7 +143,7 @@ class KernelExpectation::Oracles {
     }
     return points;
   }
-  static void widen(Point& point, const PointValue& run) {
+  static void widen(ExpectedPoint& point, const PointValue& run) {
     point.low = std::min(point.low, run.value);
     point.high = std::max(point.high, run.value);
     point.least = std::min(point.least, run.integer);
@@ -190,25 +166,11 @@ KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::K
       dims_(dims),
       kind_(kind),
       seed_(seed),
+      judge_(arena, kernel),
       data_(random_tensors(arena, kernel, dims, kind, seed)),
       typical_(kernel.roots.size(), 0.0),
       relative_(kernel.roots.size(), 0.0),
       largest_(kernel.roots.size(), 0.0) {
-  bool has_reductions = false;
-  bool has_masks = false;
-  for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
-    const kernel::BodyNode& node = arena[id];
-    const bool is_op = node.kind == kernel::BodyKind::kOp;
-    has_functions_ = has_functions_ || (is_op && kernel::is_function(node.op));
-    has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
-    has_products_ = has_products_ || (node.kind == kernel::BodyKind::kReduce &&
-                                      node.op == graph::Op::kProd && graph::is_float(node.dtype));
-    jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
-                        graph::is_float(arena[node.children[0]].dtype));
-    has_masks = has_masks || node.kind == kernel::BodyKind::kWhere ||
-                (is_op && node.op == graph::Op::kSelect);
-  }
-  may_hide_nan_ = has_reductions && has_masks;
   add_points(seed, counts);
   settle(ordinary);
 }
@@ -227,7 +189,7 @@ void KernelExpectation::add_points(uint64_t seed, const PointCounts& counts) {
   many_runs_ = 2 * (work <= kMuch ? graph::kManyPairs : graph::kManyPairs / 2);
   std::mt19937_64 random(seed);
   for (int k = 0; k < count; ++k)
-    for (const Point& point : oracles.at(position(oracles.oracle().extents(), k, random)))
+    for (const ExpectedPoint& point : oracles.at(position(oracles.oracle().extents(), k, random)))
       points_.push_back(point);
   reads_outside_ = oracles.oracle().reads_outside();
 }
@@ -238,13 +200,13 @@ void KernelExpectation::settle(const KernelExpectation* ordinary) {
   for (size_t root = 0; root < typical_.size(); ++root) {
     std::vector<double> deviations;
     double sizes = 0;
-    for (const Point& point : points_) {
+    for (const ExpectedPoint& point : points_) {
       if (point.root != root || !std::isfinite(point.deviation) || std::isnan(point.wide)) continue;
       deviations.push_back(point.deviation);
       if (std::isfinite(point.wide)) sizes += point.wide * point.wide;
     }
     std::ranges::sort(deviations);
-    if (jumps_) deviations.resize(deviations.size() - deviations.size() / 8);
+    if (judge_.jumps()) deviations.resize(deviations.size() - deviations.size() / 8);
     double squares = 0;
     for (const double each : deviations) squares += each * each;
     const auto count = static_cast<double>(deviations.size());
@@ -258,77 +220,26 @@ void KernelExpectation::settle(const KernelExpectation* ordinary) {
   }
 }
 
-/// Not where a last bit decides between a number, an infinity and a NaN.
-bool KernelExpectation::is_decided(const Point& point) const {
-  if (std::isnan(point.oracle) && may_hide_nan_) return false;
-  return std::isfinite(point.deviation) &&
-         std::isfinite(point.oracle) == std::isfinite(point.wide) &&
-         std::isnan(point.oracle) == std::isnan(point.wide);
+PointVerdict KernelExpectation::judged(const ExpectedPoint& point, const Array& result) const {
+  return judge_.judged(point, result, typical_[point.root]);
 }
 
-/// How far a function that ends in bf16, or in fewer digits, may be from its value before it is
-/// rounded (docs/kernels.md).
-double KernelExpectation::few_digits(DType dtype, double value) const {
-  constexpr double kPart = 1.0 / 16;  // of the distance between two floats of bf16
-  if (!has_functions_ || graph::epsilon(dtype) < graph::epsilon(DType::kBF16)) return 0.0;
-  return std::isfinite(value) ? kPart * graph::epsilon(DType::kBF16) * std::abs(value) : 0.0;
-}
-
-std::optional<std::string> KernelExpectation::fault_of_integer(const Point& point,
-                                                               const Array& result) {
-  const int64_t actual = result.at(point.position).as_int64();
-  if (actual >= point.least && actual <= point.most) return std::nullopt;
-  farthest_ = kInfinity;
-  const std::string others =
-      point.least == point.most ? "" : fmt::format(", from {} to {}", point.least, point.most);
-  return fmt::format("element {} of result {} is {}, the oracle says {}{}", point.position,
-                     point.root, actual, point.integer, others);
-}
-
-std::optional<std::string> KernelExpectation::fault_at(const Point& point, const Array& result) {
-  if (!is_decided(point)) return std::nullopt;
-  const DType dtype = result.dtype();
-  if (!graph::is_float(dtype)) return fault_of_integer(point, result);
-  const double actual = element(result, point.position);
-  // A product of many factors may leave the range on the way in one order and not in another.
-  if (has_products_ && (!std::isfinite(actual) || std::abs(actual) <= 0x1p-126))
-    return std::nullopt;
-  // What is smaller than the least normal number may be taken for 0.
-  const double slack = 0x1p-126 + few_digits(dtype, point.wide);
-  const double usual = kDeviations * typical_[point.root] + slack;
-  const double allowed = std::max(kDeviations * point.deviation + slack, usual);
-  double away = std::min(distance(dtype, actual, point.wide, allowed),
-                         distance(dtype, actual, point.oracle, allowed));
-  if (jumps_ && away > 1.0 && actual >= rounded(dtype, point.low - usual) &&
-      actual <= rounded(dtype, point.high + usual))
-    away = 1.0;
-  farthest_ = std::max(farthest_, away);
-  if (away <= 1.0) return std::nullopt;
-  return fmt::format("element {} of result {} is {}, the oracle says {} +- {:.3g}", point.position,
-                     point.root, actual, point.oracle, allowed);
-}
-
-const std::optional<KernelExpectation::Point>& KernelExpectation::asked_again(size_t root,
-                                                                              int64_t position) {
+const std::optional<ExpectedPoint>& KernelExpectation::asked_again(size_t root, int64_t position) {
   const auto [place, is_new] = again_.try_emplace({root, position});
   if (!is_new) return place->second;
   Oracles oracles(*this);
   const auto [owner, axes] = oracles.place_of(root, position);
   if (!axes) return place->second;
-  for (const Point& point : oracles.at_with_many(*axes, many_runs_))
+  for (const ExpectedPoint& point : oracles.at_with_many(*axes, many_runs_))
     if (point.root == owner && point.position == position) place->second = point;
   return place->second;
 }
 
-std::optional<std::string> KernelExpectation::confirmed_fault(const Point& point,
-                                                              const Array& result) {
-  const double before = farthest_;
-  auto what = fault_at(point, result);
-  if (!what) return std::nullopt;
-  const std::optional<Point>& again = asked_again(point.root, point.position);
-  if (!again) return what;
-  farthest_ = before;
-  return fault_at(*again, result);
+PointVerdict KernelExpectation::confirmed(const ExpectedPoint& point, const Array& result) {
+  PointVerdict verdict = judged(point, result);
+  if (!verdict.fault) return verdict;
+  const std::optional<ExpectedPoint>& again = asked_again(point.root, point.position);
+  return again ? judged(*again, result) : verdict;
 }
 
 std::vector<int64_t> KernelExpectation::disputed_integers(size_t root, const Array& result) const {
@@ -359,7 +270,7 @@ std::vector<int64_t> KernelExpectation::disputed_floats(size_t root, const Array
       all_near &= std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i]);
     for (size_t i = 0; !all_near && i < actual.size(); ++i) {
       if (actual[i] == other[i] || (std::isnan(actual[i]) && std::isnan(other[i]))) continue;
-      if (may_hide_nan_ && kind_ != DataKind::kOrdinary && std::isnan(actual[i] + other[i]))
+      if (judge_.may_hide_nan() && kind_ != DataKind::kOrdinary && std::isnan(actual[i] + other[i]))
         continue;  // the oracle would not say either
       if (!(std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i])))
         disputed.push_back(begin + static_cast<int64_t>(i));
@@ -381,42 +292,44 @@ std::optional<std::string> KernelExpectation::fault_among(const std::vector<int6
   const Array& first = results_[root];
   const auto told = [&](int64_t position) {
     return fmt::format("element {} of result {} is {}, another candidate gives {}", position, root,
-                       element(result, position), element(first, position));
+                       number_at(result, position), number_at(first, position));
   };
   Oracles oracles(*this);
   for (const int64_t position : worth_asking(positions, result, first, most_asked_)) {
     const auto [owner, axes] = oracles.place_of(root, position);
     const bool are_numbers =
-        std::isfinite(element(result, position)) && std::isfinite(element(first, position));
+        std::isfinite(number_at(result, position)) && std::isfinite(number_at(first, position));
     if (!axes) {
-      if (!jumps_ && (are_numbers || kind_ == DataKind::kOrdinary)) return told(position);
+      if (!judge_.jumps() && (are_numbers || kind_ == DataKind::kOrdinary)) return told(position);
       continue;
     }
-    for (const Point& point : oracles.at(*axes)) {
+    for (const ExpectedPoint& point : oracles.at(*axes)) {
       if (point.root != owner || point.position != position) continue;
-      if (auto what = confirmed_fault(point, result)) return what;
-      const double farthest = farthest_;
-      if (!fault_of_first_) fault_of_first_ = confirmed_fault(point, first);
-      farthest_ = farthest;
+      PointVerdict verdict = confirmed(point, result);
+      farthest_ = std::max(farthest_, verdict.away);
+      if (verdict.fault) return std::move(verdict.fault);
+      if (!fault_of_first_) fault_of_first_ = confirmed(point, first).fault;
     }
   }
   return std::nullopt;
 }
 
 std::optional<std::string> KernelExpectation::fault_at_points(const std::vector<Array>& results) {
-  std::vector<std::pair<double, const Point*>> wrong;
-  double near = 0.0;
-  for (const Point& point : points_) {
-    farthest_ = 0.0;
-    if (fault_at(point, results[point.root]))
-      wrong.emplace_back(farthest_, &point);
+  std::vector<std::pair<double, const ExpectedPoint*>> wrong;
+  farthest_ = 0.0;
+  for (const ExpectedPoint& point : points_) {
+    const PointVerdict verdict = judged(point, results[point.root]);
+    if (verdict.fault)
+      wrong.emplace_back(verdict.away, &point);
     else
-      near = std::max(near, farthest_);
+      farthest_ = std::max(farthest_, verdict.away);
   }
-  farthest_ = near;
-  std::ranges::stable_sort(wrong, std::greater(), &std::pair<double, const Point*>::first);
-  for (const auto& [away, point] : wrong)
-    if (auto what = confirmed_fault(*point, results[point->root])) return what;
+  std::ranges::stable_sort(wrong, std::greater(), &std::pair<double, const ExpectedPoint*>::first);
+  for (const auto& [away, point] : wrong) {
+    PointVerdict verdict = confirmed(*point, results[point->root]);
+    farthest_ = std::max(farthest_, verdict.away);
+    if (verdict.fault) return std::move(verdict.fault);
+  }
   return std::nullopt;
 }
 

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "luminal/search/kernel_data.h"
+#include "luminal/search/point_judge.h"
 #include "luminal/search/point_oracle.h"
 
 namespace luminal::search {
@@ -43,10 +44,6 @@ struct PointCounts {
   /// Fewer, where others are computed as well.
   PointCounts some() const { return {oracle_work / 4, least / 2, most / 4, most_cheap / 4}; }
 };
-
-/// How many standard deviations a result may be off. Right kernels of all kinds stay within one or
-/// two, and the least mistakes are several times as far (docs/search.md).
-inline constexpr double kDeviations = 8.0;
 
 /// See above.
 class KernelExpectation {
@@ -74,32 +71,14 @@ class KernelExpectation {
   bool reads_outside() const { return reads_outside_; }
 
  private:
-  /// One sampled element.
-  struct Point {
-    size_t root = 0;
-    int64_t position = 0;
-    double oracle = 0.0;
-    double wide = 0.0;
-    double deviation = 0.0;
-    int64_t integer = 0;  // the oracle's, of integers
-    // What all runs lie between, moved ones included, and the same of integers.
-    double low = 0.0;
-    double high = 0.0;
-    int64_t least = 0;
-    int64_t most = 0;
-  };
-
   class Oracles;
   void add_points(uint64_t seed, const PointCounts& counts);
   void settle(const KernelExpectation* ordinary);
-  bool is_decided(const Point& point) const;
-  double few_digits(graph::DType dtype, double value) const;
-  std::optional<std::string> fault_at(const Point& point, const graph::Array& result);
-  std::optional<std::string> fault_of_integer(const Point& point, const graph::Array& result);
+  PointVerdict judged(const ExpectedPoint& point, const graph::Array& result) const;
   /// The same point with many moved runs; nothing if nobody knows where it is computed.
-  const std::optional<Point>& asked_again(size_t root, int64_t position);
-  /// What is wrong at a point, by many moved runs if it seems to be wrong by a few.
-  std::optional<std::string> confirmed_fault(const Point& point, const graph::Array& result);
+  const std::optional<ExpectedPoint>& asked_again(size_t root, int64_t position);
+  /// What is said of a point, by many moved runs if it seems to be wrong by a few.
+  PointVerdict confirmed(const ExpectedPoint& point, const graph::Array& result);
   /// Of the sampled points, the farthest that is wrong.
   std::optional<std::string> fault_at_points(const std::vector<graph::Array>& results);
   std::optional<std::string> fault_beside(size_t root, const graph::Array& result);
@@ -115,21 +94,19 @@ class KernelExpectation {
   graph::DimValues dims_;
   DataKind kind_;
   uint64_t seed_;
-  size_t most_asked_ = 1;      // elements of one result that the oracle is asked about
-  int many_runs_ = 1;          // moved runs of one of them
-  bool may_hide_nan_ = false;  // see above
-  bool jumps_ = false;         // see above
-  bool has_products_ = false;  // of many factors
+  PointJudge judge_;
+  size_t most_asked_ = 1;  // elements of one result that the oracle is asked about
+  int many_runs_ = 1;      // moved runs of one of them
   bool reads_outside_ = false;
   kernel::Tensors data_;
-  std::vector<Point> points_;
-  std::map<std::pair<size_t, int64_t>, std::optional<Point>> again_;  // by root and position
+  std::vector<ExpectedPoint> points_;
+  std::map<std::pair<size_t, int64_t>, std::optional<ExpectedPoint>>
+      again_;  // by root and position
   // By root: deviations of points on ordinary data on the whole, the same relative to how large
   // results are, and the largest of all points.
   std::vector<double> typical_;
   std::vector<double> relative_;
   std::vector<double> largest_;
-  bool has_functions_ = false;
   std::vector<graph::Array> results_;  // of the first candidate that passed
   std::optional<std::string> fault_of_first_;
   double farthest_ = 0.0;

@@ -100,6 +100,10 @@ void KernelSpace::set_machine(const kernel::Machine& machine) {
   costs_.clear();
 }
 
+std::string ListedSpace::identity(const std::string& schedule) const {
+  return std::ranges::find(ways_, schedule) == ways_.end() ? "" : schedule;
+}
+
 std::unique_ptr<KernelSpace> kernel_space(const KernelTask& task,
                                           const std::vector<std::string>& hints) {
   return std::make_unique<KernelSpace>(task, hints);

@@ -56,6 +56,7 @@ class ListedSpace : public Space {
                                      Random& /*random*/) const override {
     return std::nullopt;
   }
+  std::string identity(const std::string& schedule) const override;
 
  private:
   std::vector<std::string> ways_;

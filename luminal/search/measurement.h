@@ -32,7 +32,7 @@ struct Rejected {
     kCrash,        ///< it ended the process it ran in
     kOutOfBounds,  ///< it touched memory that is not its own
     kTimeout,      ///< it did not come to an end
-    kInterrupted,  ///< it was not let come to an end, which says nothing about it: never kept
+    kInterrupted,  ///< it was not let come to an end, which says nothing about it: never a record
   };
   Why why = Why::kCompile;  ///< the first reason that was found
   std::string detail;       ///< for people

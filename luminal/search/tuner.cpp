@@ -64,13 +64,14 @@ class Tuning {
     const std::unique_ptr<Strategy> strategy = make_strategy(options_.strategy);
     read();
     while (!is_stopped()) {
-      const size_t room = options_.most_trials - std::min(trials_.size(), options_.most_trials);
       std::vector<std::string> next = left_disturbed();
       if (next.empty())
-        next = strategy->propose(space_, trials_, std::min(options_.batch, room), options_.seed);
+        next = strategy->propose(space_, trials_, std::min(options_.batch, room()), options_.seed);
+      if (next.empty() && options_.retry_interrupted) next = left_interrupted();
       if (next.empty()) {
-        result_.finished =
-            given_up_.empty() && std::none_of(records_.begin(), records_.end(), was_disturbed);
+        result_.finished = given_up_.empty() &&
+                           (interrupted_.empty() || !options_.retry_interrupted) &&
+                           std::none_of(records_.begin(), records_.end(), was_disturbed);
         break;
       }
       next.resize(time_.that_fit(next.size(), default_us()));
@@ -81,6 +82,7 @@ class Tuning {
       if (is_disturbed_) break;
     }
     result_.choice = choose(records_, default_);
+    result_.interrupted = interrupted_.size();
     result_.seconds_per_way = time_.seconds_per_way();
     return result_;
   }
@@ -93,13 +95,38 @@ class Tuning {
     trials_.clear();
     for (const TuningRecord& record : records_) trials_.push_back({record.schedule, record.result});
     trials_.insert(trials_.end(), given_up_.begin(), given_up_.end());
+    interrupted_ = database_.interrupted(key_);
+    // What is no way of this space is none that could be tried.
+    std::erase_if(interrupted_, [&](const std::string& each) {
+      return each == default_ || space_.identity(each).empty();
+    });
+    for (const std::string& each : interrupted_)
+      if (!is_trial(each)) trials_.push_back({each, Rejected{Rejected::Why::kInterrupted, ""}});
+  }
+
+  bool is_trial(const std::string& schedule) const {
+    return std::ranges::count(trials_, schedule, &Trial::schedule) > 0;
+  }
+
+  /// How many more ways may be tried. However many were interrupted, the default is among them.
+  size_t room() const {
+    const size_t least = is_trial(default_) ? 0 : std::min<size_t>(1, options_.most_trials);
+    return std::max(least, options_.most_trials - std::min(trials_.size(), options_.most_trials));
+  }
+
+  /// One of those that earlier searches were interrupted in.
+  std::vector<std::string> left_interrupted() const {
+    for (const std::string& each : interrupted_)
+      if (!tried_.contains(each)) return {each};
+    return {};
   }
 
   /// Some of what earlier searches left disturbed, the default first and then the quickest.
   std::vector<std::string> left_disturbed() const {
     std::vector<std::tuple<bool, double, std::string>> left;
     for (const TuningRecord& record : records_)
-      if (was_disturbed(record) && !tried_.contains(record.schedule))
+      if (was_disturbed(record) && !tried_.contains(record.schedule) &&
+          std::ranges::count(interrupted_, record.schedule) == 0)
         left.emplace_back(record.schedule != default_, std::get<Timing>(record.result).median_us,
                           record.schedule);
     std::sort(left.begin(), left.end());
@@ -174,6 +201,7 @@ class Tuning {
     const bool knew_default = knows_default();
     std::vector<TuningRecord> kept;
     std::vector<TuningRecord> new_ones;
+    std::vector<std::string> interrupted;
     for (size_t k = 0; k < ways.size(); ++k) {
       tried_.insert(ways[k]);
       TuningRecord record{key_, ways[k], std::move(results[k]), now_seconds()};
@@ -183,11 +211,14 @@ class Tuning {
       const bool is_interrupted =
           rejected != nullptr && rejected->why == Rejected::Why::kInterrupted;
       if (is_interrupted && !is_known) give_up(record);
+      // The default is tried first by every search: without its time nothing else is known.
+      if (is_interrupted && ways[k] != default_) interrupted.push_back(ways[k]);
       // A default that was timed once is not rejected for what happens to it later.
       if (!is_interrupted && !told_.contains(ways[k]) && !(is_known && rejected != nullptr))
         kept.push_back(record);
       if (!is_known) new_ones.push_back(std::move(record));
     }
+    database_.note_interrupted(key_, interrupted);
     const double scale = database_.record_batch(kept, default_);
     for (TuningRecord& each : new_ones) {
       if (auto* timing = std::get_if<Timing>(&each.result)) *timing = scaled(*timing, scale);
@@ -216,8 +247,9 @@ class Tuning {
   const TuneOptions& options_;
   std::string default_;
   std::vector<TuningRecord> records_;
-  std::vector<Trial> trials_;    // that the database has, and those below
-  std::vector<Trial> given_up_;  // interrupted in this search
+  std::vector<Trial> trials_;             // that the database has, and those below
+  std::vector<Trial> given_up_;           // interrupted in this search
+  std::vector<std::string> interrupted_;  // in any search, by the database
   std::set<std::string> own_tried_;
   std::set<std::string>& tried_;
   std::set<std::string> told_;  // rejected, and recorded already

@@ -60,6 +60,10 @@ struct TuneOptions {
   /// What this search has tried, also by earlier calls: what was disturbed then is not measured
   /// again, while what an earlier search left is. Null: nothing before this call.
   std::set<std::string>* tried_now = nullptr;
+  /// After all others, try what was interrupted in earlier searches, one at a time: what takes too
+  /// long for the time there is must not be in the way of the rest. Else it is left for a later
+  /// call. It counts as tried either way.
+  bool retry_interrupted = true;
   /// Asked before every batch and before one is repeated: whether to end with what there is.
   std::function<bool()> stop = nullptr;
   /// How long trying may still take; null: any time. No way is begun that does not fit by what is
@@ -88,8 +92,11 @@ struct TunedChoice {
 struct TuneResult {
   TunedChoice choice;
   size_t measured = 0;  ///< ways that were tried now
-  /// The strategy has nothing left to try, or all trials are used, and no time was disturbed.
+  /// The strategy has nothing left to try, or all trials are used, no time was disturbed and
+  /// nothing was interrupted.
   bool finished = false;
+  /// Ways that were interrupted, now or in earlier searches, and of which no more is known.
+  size_t interrupted = 0;
   size_t batches = 0;       ///< that were tried now
   size_t disturbed = 0;     ///< of these, also when they were repeated
   bool unreliable = false;  ///< some batch was disturbed

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "luminal/search/grid_space_for_tests.h"
@@ -114,6 +115,86 @@ TEST(Tuner, WhatWasInterruptedIsForTheNextSearch) {
   EXPECT_TRUE(second.finished);
   EXPECT_EQ(bench.times_tried["1,0"], 2);
   EXPECT_TRUE(std::holds_alternative<Timing>(database.find(kKey, "1,0").value()));
+}
+
+/// A machine on which one way takes longer than any search has time for. All ways are worth trying,
+/// in an order in which it is the second. Keeps the order in which they are begun.
+struct OneTakesLong {
+  GridSpace space{3, {"0,0", "1,0", "2,0", "0,1", "1,1", "2,1", "0,2", "1,2", "2,2"}};
+  std::string long_one = "1,0";
+  bool is_over = false;  // the time of the search
+  std::vector<std::string> order;
+  FormulaBench bench{[this](const std::string& schedule) -> Measurement {
+    order.push_back(schedule);
+    if (schedule != long_one) return Timing{schedule == "0,0" ? 10.0 : 20.0, 0.1, 10};
+    is_over = true;
+    return Rejected{Rejected::Why::kInterrupted, "no time"};
+  }};
+
+  TuneResult search(TuningDatabase& database, TuneOptions options) {
+    order.clear();
+    is_over = false;
+    options.stop = [this] { return is_over; };
+    return tune(database, kKey, space, bench, options);
+  }
+};
+
+TEST(Tuner, WhatWasInterruptedIsTriedAfterAllOthersByTheNextSearch) {
+  for (const StrategyKind kind :
+       {StrategyKind::kCostModel, StrategyKind::kLocalMoves, StrategyKind::kEvolution})
+    for (const size_t batch : {size_t{1}, size_t{4}}) {
+      TuningDatabase database = TuningDatabase::in_memory();
+      const TuneOptions options{.strategy = kind, .batch = batch};
+      OneTakesLong machine;
+      machine.search(database, options);
+      ASSERT_TRUE(machine.is_over);
+      const TuneResult second = machine.search(database, options);
+      EXPECT_EQ(machine.order.back(), "1,0") << to_string(kind);
+      EXPECT_EQ(database.records(kKey).size(), 8U) << to_string(kind);
+      EXPECT_FALSE(second.finished);
+      EXPECT_EQ(second.interrupted, 1U);
+      EXPECT_EQ(second.choice.rejected, 0U);
+      EXPECT_EQ(second.choice.tried, 8U);
+      // Nothing else is left, so it is the turn of this one again.
+      machine.search(database, options);
+      EXPECT_EQ(machine.order, (std::vector<std::string>{"0,0", "1,0"}));
+      machine.long_one = "none";
+      const TuneResult last = machine.search(database, options);
+      EXPECT_TRUE(last.finished);
+      EXPECT_EQ(last.interrupted, 0U);
+      EXPECT_TRUE(std::holds_alternative<Timing>(database.find(kKey, "1,0").value()));
+    }
+}
+
+TEST(Tuner, OfWhatWasInterruptedThatIsTriedFirstThatWasSoLeastOften) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  database.note_interrupted(kKey, {"0,1", "1,0", "2,2"});
+  database.note_interrupted(kKey, {"0,1", "2,2"});
+  database.record(record("2,2", Timing{20, 1, 9, true}));  // disturbed: to be measured again
+  database.note_interrupted(kKey, {"2,2"});
+  OneTakesLong machine;
+  machine.long_one = "none";
+  EXPECT_FALSE(machine.search(database, {.retry_interrupted = false}).unreliable);
+  EXPECT_EQ(std::ranges::count(machine.order, "1,0"), 0);
+  machine.search(database, {});
+  // One at a time, each beside the default.
+  EXPECT_EQ(machine.order, (std::vector<std::string>{"0,0", "1,0", "0,0", "0,1", "0,0", "2,2"}));
+  EXPECT_TRUE(machine.search(database, {}).finished);
+}
+
+TEST(Tuner, ADefaultThatWasInterruptedIsTriedFirstAllTheSame) {
+  TuningDatabase database = TuningDatabase::in_memory();
+  OneTakesLong machine;
+  machine.long_one = "0,0";
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_FALSE(machine.search(database, {.batch = 1}).finished);
+    EXPECT_EQ(machine.order, std::vector<std::string>{"0,0"});
+  }
+  // However many others were interrupted.
+  database.note_interrupted(kKey, {"0,1", "1,0"});
+  machine.long_one = "none";
+  EXPECT_TRUE(machine.search(database, {.most_trials = 1, .retry_interrupted = false}).finished);
+  EXPECT_EQ(machine.order, std::vector<std::string>{"0,0"});
 }
 
 TEST(Tuner, EveryTrialIsToldOnceWithItsResult) {

@@ -250,6 +250,34 @@ double TuningDatabase::record_batch(const std::vector<TuningRecord>& batch,
   });
 }
 
+void TuningDatabase::note_interrupted(const TuningKey& key,
+                                      const std::vector<std::string>& schedules) {
+  if (schedules.empty()) return;
+  use([&](const SqliteConnection& connection) {
+    Transaction transaction(connection);
+    Statement insert = connection.prepare(
+        "INSERT INTO interrupted VALUES (?1, ?2, ?3, ?4, ?5, 1) ON CONFLICT DO UPDATE SET "
+        "times = times + 1");
+    bind_key(insert, key);
+    for (const std::string& schedule : schedules) insert.bind(5, schedule).run();
+    transaction.commit();
+  });
+}
+
+std::vector<std::string> TuningDatabase::interrupted(const TuningKey& key) const {
+  return use([&](const SqliteConnection& connection) {
+    Statement query = connection.prepare(
+        fmt::format("SELECT schedule FROM interrupted WHERE {0} AND schedule NOT IN (SELECT "
+                    "schedule FROM records WHERE {0} AND (why <> '' OR disturbed = 0)) "
+                    "ORDER BY times, schedule",
+                    kOfKey));
+    bind_key(query, key);
+    std::vector<std::string> result;
+    while (query.step()) result.push_back(query.text(0));
+    return result;
+  });
+}
+
 std::optional<Measurement> TuningDatabase::find(const TuningKey& key,
                                                 std::string_view schedule) const {
   return use([&](const SqliteConnection& connection) {
@@ -454,6 +482,10 @@ int64_t TuningDatabase::prune(const PruneFilter& filter) {
       .run();
   connection_.execute("DELETE FROM kernels WHERE kernel NOT IN (SELECT kernel FROM records)");
   connection_.execute("DELETE FROM works WHERE kernel NOT IN (SELECT kernel FROM records)");
+  connection_.execute(
+      "DELETE FROM interrupted WHERE NOT EXISTS (SELECT 1 FROM records "
+      "WHERE records.kernel = interrupted.kernel AND records.shapes = interrupted.shapes "
+      "AND records.device = interrupted.device AND records.compiler = interrupted.compiler)");
   transaction.commit();
   return removed;
 }

@@ -118,6 +118,12 @@ class TuningDatabase {
   /// quiet time takes the place of a disturbed one, and all that is there follows it. Gives the
   /// scale.
   double record_batch(const std::vector<TuningRecord>& batch, const std::string& standard);
+  /// Notes of schedules of one key that trying them was begun and not let come to an end. That is
+  /// no measurement, and nothing else that is asked for tells of it.
+  void note_interrupted(const TuningKey& key, const std::vector<std::string>& schedules);
+  /// Schedules that were interrupted and have neither a time that counts nor a rejection, those
+  /// first that were so the fewest times.
+  std::vector<std::string> interrupted(const TuningKey& key) const;
   /// What is known of a schedule.
   std::optional<Measurement> find(const TuningKey& key, std::string_view schedule) const;
   /// The quickest schedule that counts; of equals the first by text.

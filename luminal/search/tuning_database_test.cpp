@@ -14,51 +14,14 @@
 #include <random>
 #include <thread>
 
-#include "luminal/support/log.h"
+#include "luminal/search/tuning_files_for_tests.h"
 
 namespace luminal::search {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TuningDatabaseTest : public testing::Test {
- protected:
-  TuningDatabaseTest()
-      : directory_(testing::TempDir() + "/luminal_tuning_" + std::to_string(::getpid()) + "_" +
-                   testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  ~TuningDatabaseTest() override { fs::remove_all(directory_); }
-
-  std::string path(const std::string& name = "tuning.db") const { return directory_ + "/" + name; }
-
-  std::string directory_;
-  std::vector<std::string> log_;
-  support::ScopedLogSink capture_{[this](support::LogLevel level, std::string_view message) {
-                                    if (level >= support::LogLevel::kWarn)
-                                      log_.emplace_back(message);
-                                  },
-                                  support::LogLevel::kInfo};
-};
-
-TuningKey key(uint64_t kernel = 7, std::string shapes = "S0=128") {
-  return {{1, kernel}, std::move(shapes), "cpu zen4 x2", "v1"};
-}
-
-TuningRecord timed(const TuningKey& key, std::string schedule, double us, int samples = 9,
-                   int64_t when = 100) {
-  return {key, std::move(schedule), Timing{us, us / 10, samples}, when};
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
+class TuningDatabaseTest : public TuningFiles {};
 
 TEST_F(TuningDatabaseTest, WhatIsKeptIsFoundAgainByAnotherProcess) {
   const TuningRecord good = timed(key(), "tile 8x32", 12.5);
@@ -123,107 +86,6 @@ TEST_F(TuningDatabaseTest, TimesThatCannotBeAreOurOwnFault) {
   EXPECT_THROW(database.record(timed(key(), "a", 0)), InternalError);
   EXPECT_THROW(database.record(timed(key(), "a", std::nan(""))), InternalError);
   EXPECT_TRUE(database.records(key()).empty());
-}
-
-TEST_F(TuningDatabaseTest, ExportsMergeWithoutLosingTheBetterMeasurement) {
-  TuningDatabase ours(path("ours.db"));
-  ours.record(timed(key(), "few", 5, 3, 100));
-  ours.record(timed(key(), "many", 5, 30, 100));
-  ours.record({key(), "bad", Rejected{Rejected::Why::kWrongResult, "x"}, 1});
-  TuningDatabase theirs(path("theirs.db"));
-  theirs.add_kernel({1, 7}, "text", "softmax");
-  theirs.record(timed(key(), "few", 4, 9, 50));
-  theirs.record(timed(key(), "many", 4, 9, 200));
-  theirs.record(timed(key(), "bad", 1, 99, 200));
-  theirs.record(timed(key(), "new", 9));
-  theirs.export_to(path("shipped.db"));
-  EXPECT_FALSE(fs::exists(path("shipped.db-wal")));
-  const MergeCounts counts = ours.merge_from(TuningDatabase(path("shipped.db"), Access::kRead));
-  EXPECT_EQ(counts.added, 1);
-  EXPECT_EQ(counts.replaced, 1);
-  EXPECT_EQ(counts.kept, 2);
-  // Their machine was quicker then.
-  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "few")).samples, 9);
-  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "few")).median_us, 5);
-  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "new")).median_us, 9 * 1.25);
-  EXPECT_EQ(std::get<Timing>(*ours.find(key(), "many")).samples, 30);
-  EXPECT_TRUE(std::holds_alternative<Rejected>(*ours.find(key(), "bad")));
-  EXPECT_EQ(ours.kernel_text({1, 7}), "text");
-  EXPECT_EQ(ours.merge_from(TuningDatabase(path("shipped.db"), Access::kRead)).kept, 4);
-}
-
-TEST_F(TuningDatabaseTest, TimesOfTwoDatabasesAreMergedAsPartsOfOneDefault) {
-  // Twice as slow there: "theirs" would be the best by its time here, and "ours" by theirs.
-  const auto fill = [&](TuningDatabase& ours, TuningDatabase& theirs) {
-    ours.record(timed(key(), "default", 100, 9));
-    ours.record(timed(key(), "ours", 70, 9));
-    ours.record(timed(key(8), "alone", 100, 9));
-    theirs.record(timed(key(), "default", 200, 9));
-    theirs.record(timed(key(), "theirs", 180, 9));
-    theirs.record(timed(key(9), "alone", 200, 9));
-  };
-  const auto part = [&](const TuningDatabase& database, const std::string& schedule) {
-    return std::get<Timing>(*database.find(key(), schedule)).median_us /
-           std::get<Timing>(*database.find(key(), "default")).median_us;
-  };
-  for (const bool is_swapped : {false, true}) {
-    TuningDatabase ours = TuningDatabase::in_memory();
-    TuningDatabase theirs = TuningDatabase::in_memory();
-    fill(ours, theirs);
-    TuningDatabase& to = is_swapped ? theirs : ours;
-    const double before = std::get<Timing>(*to.find(key(), "default")).median_us;
-    to.merge_from(is_swapped ? ours : theirs);
-    EXPECT_DOUBLE_EQ(part(to, "ours"), 0.7);
-    EXPECT_DOUBLE_EQ(part(to, "theirs"), 0.9);
-    EXPECT_EQ(std::get<Timing>(*to.find(key(), "default")).median_us, before);
-    EXPECT_EQ(std::get<Timing>(*to.find(key(8), "alone")).median_us, 100);
-    EXPECT_EQ(std::get<Timing>(*to.find(key(9), "alone")).median_us, 200);
-    // Once more changes nothing.
-    EXPECT_EQ(to.merge_from(is_swapped ? ours : theirs).kept, 3);
-    EXPECT_DOUBLE_EQ(part(to, "theirs"), 0.9);
-  }
-}
-
-TEST_F(TuningDatabaseTest, AMergeTakesTheQuietDefaultAndWhatIsThereFollowsIt) {
-  TuningDatabase ours = TuningDatabase::in_memory();
-  TuningRecord disturbed = timed(key(), "default", 300, 9);
-  std::get<Timing>(disturbed.result).disturbed = true;
-  ours.record(disturbed);
-  ours.record(timed(key(), "ours", 150, 9));
-  TuningDatabase theirs = TuningDatabase::in_memory();
-  theirs.record(timed(key(), "default", 100, 9));
-  ours.merge_from(theirs);
-  EXPECT_EQ(ours.find(key(), "default"), theirs.find(key(), "default"));
-  EXPECT_DOUBLE_EQ(std::get<Timing>(*ours.find(key(), "ours")).median_us, 50);
-}
-
-TEST_F(TuningDatabaseTest, WhatASmallerMachineCouldNotDoIsNoRejectionElsewhere) {
-  for (const auto why : {Rejected::Why::kTimeout, Rejected::Why::kResources})
-    for (const bool is_swapped : {false, true}) {
-      TuningDatabase small = TuningDatabase::in_memory();
-      TuningDatabase large = TuningDatabase::in_memory();
-      for (TuningDatabase* each : {&small, &large}) each->record(timed(key(), "default", 100, 9));
-      small.record({key(), "wide", Rejected{why, "x"}, 200});
-      large.record(timed(key(), "wide", 50, 9));
-      TuningDatabase& to = is_swapped ? small : large;
-      to.merge_from(is_swapped ? large : small);
-      EXPECT_TRUE(std::holds_alternative<Timing>(*to.find(key(), "wide")));
-    }
-}
-
-TEST_F(TuningDatabaseTest, TimesThatNothingMakesComparableAreNotMerged) {
-  TuningDatabase ours = TuningDatabase::in_memory();
-  ours.record(timed(key(), "default", 100, 9));
-  TuningDatabase theirs = TuningDatabase::in_memory();
-  theirs.record({key(), "default", Rejected{Rejected::Why::kCrash, "x"}, 1});
-  theirs.record({key(), "bad", Rejected{Rejected::Why::kWrongResult, "x"}, 1});
-  theirs.record(timed(key(), "theirs", 10, 9));
-  const MergeCounts counts = ours.merge_from(theirs);
-  EXPECT_EQ(counts.added, 1);
-  EXPECT_EQ(counts.replaced, 1);
-  EXPECT_EQ(counts.kept, 1);
-  EXPECT_EQ(ours.find(key(), "theirs"), std::nullopt);
-  EXPECT_TRUE(std::holds_alternative<Rejected>(*ours.find(key(), "bad")));
 }
 
 TEST_F(TuningDatabaseTest, PrunesWhatFitsAllOfAFilterAndNothingWithoutOne) {
@@ -292,7 +154,7 @@ TEST_F(TuningDatabaseTest, AFileOfTheFirstVersionGetsWhatItLacks) {
   }
   SqliteConnection(path()).execute(
       "ALTER TABLE records DROP COLUMN disturbed; "
-      "DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
+      "DROP TABLE plans; DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 1");
   for (int run = 0; run < 2; ++run) {
     TuningDatabase database(path());
     EXPECT_EQ(database.find(key(), "tile 8x32"), good.result);
@@ -308,7 +170,7 @@ TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
   }
   SqliteConnection(path()).execute(
       "ALTER TABLE records DROP COLUMN disturbed; "
-      "DROP TABLE works; PRAGMA user_version = 2");
+      "DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 2");
   TuningDatabase database(path());
   EXPECT_EQ(database.recall(key()), "result");
   database.note_work(key(), "tile", "work");
@@ -320,6 +182,50 @@ TEST_F(TuningDatabaseTest, AFileOfTheSecondVersionGetsWhatItLacks) {
   TuningDatabase other(path("other.db"));
   other.merge_from(database);
   EXPECT_EQ(other.timed_works(key().device).size(), 1U);
+}
+
+TEST_F(TuningDatabaseTest, AFileOfTheFourthVersionGetsWhatItLacksAndCanBeReadWithoutIt) {
+  const TuningRecord good = timed(key(), "tile 8x32", 12.5);
+  TuningDatabase(path()).record(good);
+  SqliteConnection(path()).execute("DROP TABLE interrupted; PRAGMA user_version = 4");
+  {
+    const TuningDatabase database(path(), Access::kRead);
+    EXPECT_TRUE(database.interrupted(key()).empty());
+    EXPECT_EQ(database.records(key()), std::vector<TuningRecord>{good});
+    TuningDatabase other(path("other.db"));
+    EXPECT_EQ(other.merge_from(database).added, 1);
+  }
+  EXPECT_EQ(SqliteConnection(path(), true).number("PRAGMA user_version"), 4);
+  TuningDatabase database(path());
+  EXPECT_EQ(database.records(key()), std::vector<TuningRecord>{good});
+  database.note_interrupted(key(), {"a"});
+  EXPECT_EQ(TuningDatabase(path()).interrupted(key()), std::vector<std::string>{"a"});
+}
+
+TEST_F(TuningDatabaseTest, WhatWasInterruptedIsNotedAndIsNoMeasurement) {
+  TuningDatabase database(path());
+  database.note_interrupted(key(), {});
+  database.note_interrupted(key(), {"a", "b", "c"});
+  database.note_interrupted(key(), {"a", "c"});
+  database.note_interrupted(key(), {"a"});
+  database.note_interrupted(key(8), {"d"});
+  using Schedules = std::vector<std::string>;
+  EXPECT_EQ(TuningDatabase(path()).interrupted(key()), (Schedules{"b", "c", "a"}));
+  EXPECT_TRUE(database.records(key()).empty());
+  EXPECT_TRUE(database.kernels().empty());
+  EXPECT_EQ(database.find(key(), "a"), std::nullopt);
+  EXPECT_TRUE(database.measured_kernels(key().device, key().compiler).empty());
+  // Until more is known. A time that was disturbed is not more.
+  database.record(timed(key(), "a", 5));
+  database.record({key(), "b", Rejected{Rejected::Why::kCrash, "x"}, 1});
+  TuningRecord disturbed = timed(key(), "c", 5);
+  std::get<Timing>(disturbed.result).disturbed = true;
+  database.record(disturbed);
+  EXPECT_EQ(database.interrupted(key()), Schedules{"c"});
+  // It goes with all else that is known of a kernel.
+  database.prune({.kernel = key().kernel});
+  EXPECT_TRUE(database.interrupted(key()).empty());
+  EXPECT_EQ(SqliteConnection(path()).number("SELECT count(*) FROM interrupted"), 0);
 }
 
 /// Whether something is so for a user who may write nothing that others own, as root may.
@@ -361,7 +267,7 @@ TEST_F(TuningDatabaseTest, AFileAndAFolderThatMayNotBeWrittenAreRead) {
   SqliteConnection(path("50%?#.db"))
       .execute(
           "ALTER TABLE records DROP COLUMN disturbed; "
-          "DROP TABLE works; PRAGMA user_version = 2");
+          "DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 2");
   fs::permissions(path("50%?#.db"), fs::perms(0444));
   fs::permissions(directory_, fs::perms(0555));
   EXPECT_TRUE(holds_for_nobody([&] {
@@ -396,7 +302,7 @@ TEST_F(TuningDatabaseTest, ReadingLeavesTheFileAsItIs) {
   TuningDatabase(path()).record(timed(key(), "a", 5));
   SqliteConnection(path()).execute(
       "ALTER TABLE records DROP COLUMN disturbed; "
-      "DROP TABLE plans; DROP TABLE works; PRAGMA user_version = 1");
+      "DROP TABLE plans; DROP TABLE works; DROP TABLE interrupted; PRAGMA user_version = 1");
   std::ofstream(path("empty.db")).flush();
   const TuningDatabase database(path(), Access::kRead), empty(path("empty.db"), Access::kRead);
   EXPECT_EQ(database.kernels().size(), 1U);
@@ -412,12 +318,6 @@ TEST_F(TuningDatabaseTest, ReadingLeavesTheFileAsItIs) {
   TuningDatabase all(path("all.db"));
   EXPECT_EQ(all.merge_from(database).added, 1);
   EXPECT_EQ(all.merge_from(empty).added, 0);
-}
-
-TEST_F(TuningDatabaseTest, AnExportThatCannotBeWrittenNamesItsFile) {
-  TuningDatabase database(path());
-  EXPECT_EQ(message_of([&] { database.export_to("/proc/luminal.db"); }),
-            "tuning export: \"/proc/luminal.db\": No such file or directory");
 }
 
 TEST_F(TuningDatabaseTest, RefusesFilesItMustNotRead) {

@@ -69,6 +69,7 @@ TEST_F(TuningSessionTest, AFullDiskIsToldOnceAndMemoryHasAllThatWasKnownAndIsFou
     database.record(timed("c", 1));
     database.record(timed("d", 4));
     database.remember(kKey, "a plan");
+    database.note_interrupted(kKey, {"e"});
     EXPECT_EQ(database.records(kKey).size(), 4U);
     EXPECT_EQ(database.best(kKey), timed("c", 1));
     EXPECT_EQ(database.kernel_text(kKey.kernel), "y = x");
@@ -84,6 +85,7 @@ TEST_F(TuningSessionTest, AFullDiskIsToldOnceAndMemoryHasAllThatWasKnownAndIsFou
   { const TuningSession later(database); }
   EXPECT_EQ(in_file(), 4U);
   EXPECT_EQ(TuningDatabase(path()).recall(kKey), "a plan");
+  EXPECT_EQ(TuningDatabase(path()).interrupted(kKey), std::vector<std::string>{"e"});
   EXPECT_EQ(warnings_.size(), 2U);
 }
 

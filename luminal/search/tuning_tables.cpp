@@ -10,7 +10,7 @@ namespace {
 
 // "LUMI": what `file` and other programs know our databases by.
 constexpr int64_t kApplication = 0x4c554d49;
-constexpr int64_t kVersion = 4;
+constexpr int64_t kVersion = 5;
 
 // Since version 2.
 constexpr std::string_view kPlansSchema = R"(
@@ -32,6 +32,14 @@ constexpr std::string_view kDisturbedColumn =
     "ALTER TABLE records ADD COLUMN disturbed INTEGER NOT NULL DEFAULT 0;\n";
 constexpr std::string_view kDisturbedView =
     "CREATE TEMP VIEW records AS SELECT *, 0 AS disturbed FROM main.records;\n";
+
+// Since version 5.
+constexpr std::string_view kInterruptedSchema = R"(
+  CREATE TABLE interrupted (
+    kernel TEXT NOT NULL, shapes TEXT NOT NULL, device TEXT NOT NULL, compiler TEXT NOT NULL,
+    schedule TEXT NOT NULL, times INTEGER NOT NULL,
+    PRIMARY KEY (kernel, shapes, device, compiler, schedule)) WITHOUT ROWID;
+)";
 
 constexpr std::string_view kSchema = R"(
   CREATE TABLE kernels (
@@ -66,6 +74,7 @@ std::string missing_tables(int64_t version) {
   if (version < 1) schema += kSchema;
   if (version < 2) schema += kPlansSchema;
   if (version < 3) schema += kWorksSchema;
+  if (version < 5) schema += kInterruptedSchema;
   return schema;
 }
 
@@ -340,6 +349,20 @@ void merge_works(const SqliteConnection& to, const SqliteConnection& from) {
   }
 }
 
+/// How often a way was interrupted on the whole nobody knows who merges twice.
+void merge_interrupted(const SqliteConnection& to, const SqliteConnection& from) {
+  Statement rows =
+      from.prepare("SELECT kernel, shapes, device, compiler, schedule, times FROM interrupted");
+  Statement insert = to.prepare(
+      "INSERT INTO interrupted VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
+      "times = max(times, excluded.times)");
+  while (rows.step()) {
+    for (int column = 0; column < 5; ++column) insert.bind(column + 1, rows.text(column));
+    insert.bind(6, rows.integer(5)).run();
+    insert.reset();
+  }
+}
+
 }  // namespace
 
 MergeCounts merge_tables(const SqliteConnection& to, const SqliteConnection& from) {
@@ -347,6 +370,7 @@ MergeCounts merge_tables(const SqliteConnection& to, const SqliteConnection& fro
   const MergeCounts counts = merge_records(to, from);
   merge_plans(to, from);
   merge_works(to, from);
+  merge_interrupted(to, from);
   return counts;
 }
 

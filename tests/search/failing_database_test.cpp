@@ -70,7 +70,7 @@ TEST(FailingDatabase, TheSearchFindsWhatItWouldHaveFoundAndWarnsOfIt) {
 
 TEST(FailingDatabase, TablesThatAreGoneDoNotEndASearch) {
   for (const char* sql : {"DROP TABLE records", "DROP TABLE works", "DROP TABLE plans",
-                          "DROP TABLE kernels; DROP TABLE records"}) {
+                          "DROP TABLE interrupted", "DROP TABLE kernels; DROP TABLE records"}) {
     Disturbed search;
     const SearchedPlan found = search.searched(4, sql);
     EXPECT_GT(found.plan.steps.size(), 0U) << sql;

@@ -8,6 +8,7 @@
 #include "luminal/luminal.h"
 #include "luminal/search/calibration.h"
 #include "luminal/search/kernel_space.h"
+#include "luminal/support/log.h"
 #include "tests/search/one_kernel.h"
 
 namespace luminal::search {
@@ -192,6 +193,29 @@ TEST(KernelBench, PlantedKernelsAreRejectedWithTheRightReasonAndNeverTriedAgain)
   EXPECT_EQ(built.load(), 0);
 }
 
+/// What is warned of in a test.
+struct Warnings {
+  std::vector<std::string> lines;
+  support::ScopedLogSink capture{[this](support::LogLevel level, std::string_view message) {
+                                   if (level >= support::LogLevel::kWarn)
+                                     lines.emplace_back(message);
+                                 },
+                                 support::LogLevel::kWarn};
+};
+
+/// Candidates of which none can be checked, for no fault of theirs: that is told once.
+void expect_interrupted(KernelBench& bench) {
+  Warnings warnings;
+  for (const Tried& tried : {bench.try_out({"a", "b"}), bench.try_out({"c"})})
+    for (const Measurement& result : tried.results) {
+      ASSERT_TRUE(std::holds_alternative<Rejected>(result)) << to_string(result);
+      EXPECT_EQ(std::get<Rejected>(result).why, Why::kInterrupted) << to_string(result);
+    }
+  ASSERT_EQ(warnings.lines.size(), 1U);
+  EXPECT_NE(warnings.lines[0].find("a kernel cannot be checked"), std::string::npos)
+      << warnings.lines[0];
+}
+
 TEST(KernelBench, WhatCannotBeCheckedIsNobodysFault) {
   KernelTask task = task_of([](Graph& g) { return g.input("x", {g.dim("n"), 40}) * 2.0F; });
   task.options.dims.clear();  // so there is no data for it
@@ -203,9 +227,23 @@ TEST(KernelBench, WhatCannotBeCheckedIsNobodysFault) {
         return candidate;
       },
       runtime::default_thread_team(), kQuick);
-  const Measurement result = bench.try_out({"any"}).results[0];
-  ASSERT_TRUE(std::holds_alternative<Rejected>(result)) << to_string(result);
-  EXPECT_EQ(std::get<Rejected>(result).why, Why::kInterrupted) << to_string(result);
+  expect_interrupted(bench);
+}
+
+TEST(KernelBench, NorIsWhatThereIsNoMemoryToCheck) {
+  const KernelTask task = task_of(doubled);
+  KernelBench bench(
+      task,
+      [](const std::string& schedule) -> std::variant<Candidate, Rejected> {
+        Candidate candidate;
+        candidate.schedule = schedule;
+        auto form = std::make_shared<CandidateForm>();  // more than it seems to be
+        form->temporaries = {symbolic::Expr(int64_t{1} << 60)};
+        candidate.form = std::move(form);
+        return candidate;
+      },
+      runtime::default_thread_team(), kQuick);
+  expect_interrupted(bench);
 }
 
 TEST(KernelBench, AScheduleThatCannotBeBuiltIsRejected) {

@@ -2,7 +2,11 @@
 // so that no clock matters: what is said to take long takes none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+
 #include "luminal/compiler/build_plan.h"
+#include "luminal/search/kernel_space.h"
 #include "tests/search/made_up_search.h"
 
 namespace luminal::compiler {
@@ -53,6 +57,53 @@ TEST(SearchBudget, WhatItTakesToMakeLargeDataDoesNotFitEither) {
   search_plan(graph, kPlain, times.options);
   EXPECT_GT(times.kernel_trials, 1);
   EXPECT_GT(times.plan_trials, 0);
+}
+
+TEST(SearchBudget, AWayThatTakesTooLongIsInTheWayOfNoOther) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  times.options.structures = 0;
+  const SearchReport at_once = search_plan(graph, kPlain, times.options).report;
+  EXPECT_TRUE(at_once.finished);
+
+  // The first way that is tried besides defaults does not end before the time of a search does.
+  MadeUp one_long;
+  one_long.options.structures = 0;
+  std::atomic<bool> is_over{false};
+  one_long.options.cancel = &is_over;
+  bool is_long = true;
+  std::string which;
+  std::vector<std::string> order;
+  const auto time = one_long.kernel_time;
+  one_long.kernel_time = [&](const search::KernelTask& task,
+                             const std::string& schedule) -> search::Measurement {
+    const std::string name = task.text + schedule;
+    const bool is_default = schedule == search::kernel_space(task)->starts().front();
+    if (which.empty() && !is_default) which = name;
+    order.push_back(name);
+    if (name != which || !is_long) return time(task, schedule);
+    is_over = true;
+    return search::Rejected{search::Rejected::Why::kInterrupted, "made up"};
+  };
+  const auto next = [&] {
+    order.clear();
+    is_over = false;
+    return search_plan(graph, kPlain, one_long.options).report;
+  };
+  EXPECT_TRUE(next().interrupted);
+  EXPECT_TRUE(next().interrupted);
+  ASSERT_FALSE(order.empty());
+  EXPECT_EQ(order.back(), which);
+  EXPECT_EQ(std::ranges::count(order, which), 1);
+  const SearchReport third = next();
+  EXPECT_EQ(third.known, at_once.measured - 1);
+  EXPECT_EQ(third.rejected, 0U);
+  ASSERT_EQ(order.size(), 2U);  // with the default of its kernel
+  EXPECT_EQ(order.back(), which);
+  is_long = false;
+  EXPECT_TRUE(next().finished);
+  EXPECT_EQ(order.size(), 2U);
+  EXPECT_TRUE(next().recalled);
 }
 
 TEST(SearchBudget, QuickKernelsAreTriedAsBefore) {

@@ -1,0 +1,112 @@
+#include "luminal/search/point_judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "luminal/codegen/llvm/few_digits.h"
+#include "luminal/graph/epsilon.h"
+#include "luminal/kernel/estimate.h"
+#include "luminal/kernel/evaluate.h"
+#include "luminal/kernel/reads.h"
+
+namespace luminal::search {
+namespace {
+
+using graph::Array;
+using graph::DType;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// What a dtype makes of a number. Integers are rounded by what computes them.
+double rounded(DType dtype, double value) {
+  return graph::is_float(dtype) ? kernel::Evaluator::rounded(dtype, {value, 0}).real : value;
+}
+
+/// How far off a value is for one that should be `expected`, as a part of what is allowed; what
+/// rounding `expected` costs does not count.
+double distance(DType dtype, double actual, double expected, double allowed) {
+  const double should = rounded(dtype, expected);
+  if (actual == should || (std::isnan(actual) && std::isnan(should))) return 0.0;
+  if (!std::isfinite(actual) || !std::isfinite(should)) return kInfinity;
+  if (actual >= rounded(dtype, expected - allowed) && actual <= rounded(dtype, expected + allowed))
+    return std::min(std::abs(actual - expected) / allowed, 1.0);
+  return allowed > 0 ? std::max(std::abs(actual - expected) / allowed, 1.001) : kInfinity;
+}
+
+PointVerdict judged_integer(const ExpectedPoint& point, const Array& result) {
+  const int64_t actual = result.at(point.position).as_int64();
+  if (actual >= point.least && actual <= point.most) return {};
+  const std::string others =
+      point.least == point.most ? "" : fmt::format(", from {} to {}", point.least, point.most);
+  return {kInfinity, fmt::format("element {} of result {} is {}, the oracle says {}{}",
+                                 point.position, point.root, actual, point.integer, others)};
+}
+
+}  // namespace
+
+double number_at(const Array& array, int64_t position) {
+  const graph::Scalar scalar = array.at(position);
+  return graph::is_float(array.dtype()) ? scalar.as_double()
+                                        : static_cast<double>(scalar.as_int64());
+}
+
+PointJudge::PointJudge(const kernel::Arena& arena, const kernel::Kernel& kernel) {
+  bool has_reductions = false;
+  bool has_masks = false;
+  for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
+    const kernel::BodyNode& node = arena[id];
+    const bool is_op = node.kind == kernel::BodyKind::kOp;
+    has_functions_ = has_functions_ || (is_op && kernel::is_function(node.op));
+    has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
+    has_products_ = has_products_ || (node.kind == kernel::BodyKind::kReduce &&
+                                      node.op == graph::Op::kProd && graph::is_float(node.dtype));
+    jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
+                        graph::is_float(arena[node.children[0]].dtype));
+    has_masks = has_masks || node.kind == kernel::BodyKind::kWhere ||
+                (is_op && node.op == graph::Op::kSelect);
+  }
+  may_hide_nan_ = has_reductions && has_masks;
+}
+
+/// Not where a last bit decides between a number, an infinity and a NaN.
+bool PointJudge::is_decided(const ExpectedPoint& point) const {
+  if (std::isnan(point.oracle) && may_hide_nan_) return false;
+  return std::isfinite(point.deviation) &&
+         std::isfinite(point.oracle) == std::isfinite(point.wide) &&
+         std::isnan(point.oracle) == std::isnan(point.wide);
+}
+
+/// How far a function that ends in bf16, or in fewer digits, may be from its value before it is
+/// rounded (docs/kernels.md).
+double PointJudge::few_digits(DType dtype, double value) const {
+  constexpr double kPart = 1.0 / 16;  // of the distance between two floats of bf16
+  if (!has_functions_ || graph::epsilon(dtype) < graph::epsilon(DType::kBF16)) return 0.0;
+  return std::isfinite(value) ? kPart * graph::epsilon(DType::kBF16) * std::abs(value) : 0.0;
+}
+
+PointVerdict PointJudge::judged(const ExpectedPoint& point, const Array& result,
+                                double typical) const {
+  if (!is_decided(point)) return {};
+  const DType dtype = result.dtype();
+  if (!graph::is_float(dtype)) return judged_integer(point, result);
+  const double actual = number_at(result, point.position);
+  // A product of many factors may leave the range on the way in one order and not in another.
+  if (has_products_ && (!std::isfinite(actual) || std::abs(actual) <= 0x1p-126)) return {};
+  // What is smaller than the least normal number may be taken for 0.
+  const double slack = 0x1p-126 + few_digits(dtype, point.wide);
+  const double usual = kDeviations * typical + slack;
+  const double allowed = std::max(kDeviations * point.deviation + slack, usual);
+  const double away = std::min(distance(dtype, actual, point.wide, allowed),
+                               distance(dtype, actual, point.oracle, allowed));
+  if (away <= 1.0) return {away, std::nullopt};
+  if (jumps_ && actual >= rounded(dtype, point.low - usual) &&
+      actual <= rounded(dtype, point.high + usual))
+    return {1.0, std::nullopt};
+  return {away, fmt::format("element {} of result {} is {}, the oracle says {} +- {:.3g}",
+                            point.position, point.root, actual, point.oracle, allowed)};
+}
+
+}  // namespace luminal::search

@@ -9,9 +9,11 @@
 #include <sstream>
 #include <utility>
 
+#include "luminal/compiler/kernel_set.h"
 #include "luminal/graph/dim_binding.h"
 #include "luminal/plan/compiled_program.h"
 #include "luminal/search/duel.h"
+#include "luminal/search/other_work.h"
 #include "luminal/search/refusal.h"
 #include "luminal/support/check.h"
 #include "luminal/support/error.h"
@@ -177,7 +179,7 @@ void PlanBench::begin_anew() {
 }
 
 void PlanBench::settle(const std::vector<std::string>& plans, const std::vector<size_t>& numbers,
-                       search::Measured& measured) try {
+                       const std::function<bool()>& disturbed, search::Measured& measured) try {
   // Preparing more data again and again takes longer than it is worth, and luck with addresses
   // matters to plans that take microseconds.
   constexpr int64_t kMostBytes = int64_t{64} << 20;
@@ -186,6 +188,7 @@ void PlanBench::settle(const std::vector<std::string>& plans, const std::vector<
   search::DuelOptions how;
   how.clock = measure_.clock;
   how.seconds = measure_.seconds;
+  how.disturbed = disturbed;
   const bool is_small = bytes <= kMostBytes;
   if (!is_small) how.loads = 1;
   search::settle_by_duels(
@@ -217,8 +220,14 @@ search::Tried PlanBench::try_out(const std::vector<std::string>& plans) {
     numbers.push_back(k);
   }
   if (runs.empty()) return tried;
+  const search::OtherWork others;
+  // A model of a machine has a clock of its own, and nothing to do with this one.
+  const auto disturbed = [&] {
+    return !measure_.clock && others.disturbs(threads_of(options_), search::usable_processors());
+  };
   search::Measured measured = search::measure_runs(runs, measure_);
-  if (numbers.front() == 0) settle(plans, numbers, measured);
+  if (numbers.front() == 0) settle(plans, numbers, disturbed, measured);
+  measured.unreliable = measured.unreliable || disturbed();
   for (size_t k = 0; k < numbers.size(); ++k) tried.results[numbers[k]] = measured.timings[k];
   tried.unreliable = measured.unreliable;
   return tried;

@@ -45,9 +45,9 @@ class PlanBench : public search::Workbench {
   /// What is wrong with what a plan gave.
   std::optional<search::Rejected> compared(const std::vector<graph::Array>& results);
   /// Those that look quicker than the first one have to prove it (search/duel.h). `numbers` says
-  /// which of the plans were timed.
+  /// which of the plans were timed, `disturbed` whether others used the processors meanwhile.
   void settle(const std::vector<std::string>& plans, const std::vector<size_t>& numbers,
-              search::Measured& measured);
+              const std::function<bool()>& disturbed, search::Measured& measured);
   /// Other memory for the inputs; nothing is loaded after it.
   void begin_anew();
 

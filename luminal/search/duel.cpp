@@ -132,7 +132,11 @@ void settle_by_duels(Measured& measured, const LoadWay& load, const DuelOptions&
   for (size_t way = next(); way != 0; way = next()) {
     has_fought[way] = true;
     const std::vector<std::vector<Pair>> loads = fought(way, load, options);
-    const Verdict verdict = judge(loads, options.least_gain);
+    Verdict verdict = judge(loads, options.least_gain);
+    if (verdict.quicker && options.disturbed && options.disturbed()) {
+      verdict.quicker = false;
+      verdict.disturbed = true;
+    }
     replace_times(measured, way, joined(loads), verdict, options.least_gain);
     measured.unreliable = !verdict.quicker && (measured.unreliable || verdict.disturbed);
     if (!verdict.quicker) continue;

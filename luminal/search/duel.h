@@ -23,6 +23,8 @@ struct DuelOptions {
   bool give_up = true;       ///< a load ends when the second has lost too many pairs to win
   /// Microseconds since whenever. Null: the machine's clock.
   std::function<double()> clock = nullptr;
+  /// Whether other work was in the way so far, so that who won may lose without it. Null: none.
+  std::function<bool()> disturbed = nullptr;
 };
 
 /// One run of each of two ways, one after the other.

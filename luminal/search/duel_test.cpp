@@ -116,6 +116,18 @@ TEST(Duel, TheNextBestIsTakenIfTheBestLookedBetterThanItIs) {
   EXPECT_FALSE(measured.unreliable);
 }
 
+TEST(Duel, WhoWinsBesideOtherWorkMayLoseWithoutIt) {
+  Machine machine(1);
+  const auto load = [&](size_t way) -> std::function<void()> {
+    return [&machine, us = way == 0 ? 20.0 : 15.0] { machine.run(us); };
+  };
+  Measured measured{{{20, 0.1, 5}, {15, 0.1, 5}}};
+  settle_by_duels(measured, load,
+                  {.clock = [&] { return machine.now; }, .disturbed = [] { return true; }});
+  EXPECT_GE(measured.timings[1].median_us, measured.timings[0].median_us);
+  EXPECT_TRUE(measured.unreliable);
+}
+
 TEST(Duel, NobodyFightsWhoDoesNotLookQuicker) {
   const Measured before{{{20, 0.1, 5}, {20, 0.1, 5}, {30, 0.1, 5}}, true};
   Measured measured = before;

@@ -247,6 +247,7 @@ bool holds_for_nobody(const std::function<bool()>& condition) {
 }
 
 TEST_F(TuningDatabaseTest, AFileAndAFolderThatMayNotBeWrittenAreRead) {
+  if (!holds_for_nobody([] { return true; })) GTEST_SKIP() << "root cannot become somebody else";
   const TuningRecord good = timed(key(), "tile 8x32", 12.5);
   TuningDatabase(path()).record(good);
   const auto reads = [&] {
@@ -278,6 +279,7 @@ TEST_F(TuningDatabaseTest, AFileAndAFolderThatMayNotBeWrittenAreRead) {
 }
 
 TEST_F(TuningDatabaseTest, ASearchReadsAFileThatMayNotBeWrittenAndGoesOnInMemory) {
+  if (!holds_for_nobody([] { return true; })) GTEST_SKIP() << "root cannot become somebody else";
   TuningDatabase(path()).record(timed(key(), "a", 5));
   fs::permissions(path(), fs::perms(0444));
   const auto searches = [&](TuningDatabase database) {

@@ -102,6 +102,9 @@ TEST_F(BadDatabase, AnExportThatCannotBeWrittenIsNamed) {
                  "tuning export: \"/proc/x.db\": No such file or directory");
 }
 
+/// What the program below ends with where root is nobody outside of its container.
+constexpr int kCannotBeNobody = 127;
+
 /// Says a line as a user who may write nothing that others own, as root may.
 Said say_as_nobody(const std::vector<std::string>& line) {
   constexpr id_t kNobody = 65534;
@@ -109,7 +112,8 @@ Said say_as_nobody(const std::vector<std::string>& line) {
   EXPECT_EQ(::pipe(ends.data()), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    if (::geteuid() == 0 && (::setegid(kNobody) != 0 || ::seteuid(kNobody) != 0)) ::_exit(127);
+    if (::geteuid() == 0 && (::setegid(kNobody) != 0 || ::seteuid(kNobody) != 0))
+      ::_exit(kCannotBeNobody);
     const Said said = say(line);
     const std::string text = said.out + said.err;
     ::_exit(::write(ends[1], text.data(), text.size()) < 0 ? 126 : said.code);
@@ -127,6 +131,8 @@ Said say_as_nobody(const std::vector<std::string>& line) {
 }
 
 TEST_F(BadDatabase, ADatabaseThatMayOnlyBeReadIsRead) {
+  if (say_as_nobody({"--help"}).code == kCannotBeNobody)
+    GTEST_SKIP() << "root cannot become somebody else";
   const std::string file = folder_.file("tuning.db"), copy = folder_.file("others/copy.db");
   write_database(file);
   fs::create_directory(folder_.file("others"));

@@ -142,5 +142,27 @@ TEST(Rows, LoopsTellWhereRowsAreAndWhatComesFirst) {
   tells(own.with("split", 4), "k of one of 4 parts of 512");
 }
 
+TEST(Rows, FewOfThemStreamAMatrixThatIsFarAway) {
+  const auto schedule = [](const Shape& a, const Shape& b) {
+    Graph g;
+    OneKernel each(matmul(g.input("a", a), g.input("b", b)));
+    return cpu_kernel(each.arena, each.kernel, cpu_target("znver4"), each.options).schedule;
+  };
+  // However small a matrix is, tiles read it as it lies.
+  for (const int64_t size : {4, 8, 10})
+    EXPECT_EQ(schedule({4000, size, size}, {4000, size, size}).family(), kGemmFamily) << size;
+  EXPECT_EQ(schedule({200, 1, 512}, {200, 512, 64}).family(), kGemmFamily);
+  for (const int64_t rows : {1, 2, 4, 8}) {
+    const Schedule few = schedule({rows, 5000}, {5000, 5000});
+    ASSERT_EQ(few.family(), kGemvFamily) << rows;
+    // Sums are loaded and stored once for several rows of the matrix.
+    EXPECT_GE(few.at("streams"), 3) << rows;
+    EXPECT_GE(few.at("block"), 2500) << rows;
+  }
+  // Where rows of the matrix begin with lines, tiles use each line once.
+  EXPECT_EQ(schedule({8, 4096}, {4096, 4096}).family(), kGemmFamily);
+  EXPECT_EQ(schedule({5, 1000}, {1000, 1000}).family(), kGemmFamily);
+}
+
 }  // namespace
 }  // namespace luminal::codegen

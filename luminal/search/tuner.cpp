@@ -129,7 +129,7 @@ class Tuning {
     support::TraceSpan span("search", fmt::format("try {} ways", next.size()));
     const OnRejected on_rejected = [&](const std::string& schedule, const Rejected& why) {
       // A search that is killed while it times the others does not try it again.
-      if (why.why == Rejected::Why::kInterrupted) return;
+      if (why.why == Rejected::Why::kInterrupted || is_no_news(schedule, why)) return;
       database_.record({key_, schedule, why, now_seconds()});
       told_.insert(schedule);
     };
@@ -168,6 +168,11 @@ class Tuning {
                        [&](const TuningRecord& record) { return record.schedule == default_; });
   }
 
+  /// Whether a way keeps its time all the same: it was timed, and nothing is wrong with it.
+  bool is_no_news(const std::string& schedule, const Rejected& rejected) const {
+    return timing_in(records_, schedule) != nullptr && !is_fault(rejected.why);
+  }
+
   /// Keeps what a batch gave. Times of several batches, also of other processes, are compared as if
   /// the default had taken as long in each.
   void keep(const std::vector<std::string>& ways, std::vector<Measurement> results) {
@@ -183,9 +188,8 @@ class Tuning {
       const bool is_interrupted =
           rejected != nullptr && rejected->why == Rejected::Why::kInterrupted;
       if (is_interrupted && !is_known) give_up(record);
-      // A default that was timed once is not rejected for what happens to it later.
-      if (!is_interrupted && !told_.contains(ways[k]) && !(is_known && rejected != nullptr))
-        kept.push_back(record);
+      const bool no_news = rejected != nullptr && is_no_news(ways[k], *rejected);
+      if (!is_interrupted && !told_.contains(ways[k]) && !no_news) kept.push_back(record);
       if (!is_known) new_ones.push_back(std::move(record));
     }
     const double scale = database_.record_batch(kept, default_);

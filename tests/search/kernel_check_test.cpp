@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "tests/search/planted.h"
 
@@ -366,6 +371,46 @@ TEST(KernelCheck, ItMakesNoDifferenceHowItemsAreDealtOut) {
   EXPECT_EQ(on_threads.why, Why::kCrash) << on_threads.detail;
 #endif
 }
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+TEST(KernelCheck, ACandidateThatGetsNoThreadsWasInterrupted) {
+  Subject subject([](Graph& g) { return g.input("x", {1 << 20}) * 2.0F; });
+  static runtime::CpuEntry right = nullptr;
+  const Candidate candidate = subject.candidate();
+  right = candidate.launches.back().entry;
+  const std::pair<const char*, runtime::CpuEntry> planted[] = {
+      {"none",
+       [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end,
+          std::byte* scratch) {
+         pthread_attr_t all;
+         pthread_attr_init(&all);
+         pthread_attr_setstacksize(&all, size_t{1} << 47);  // all addresses that there are
+         pthread_setattr_default_np(&all);
+         right(buffers, scalars, begin, end, scratch);
+       }},
+      {"one", [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end,
+                 std::byte* scratch) {
+         constexpr size_t kStack = size_t{64} << 20;
+         pthread_attr_t large;
+         pthread_attr_init(&large);
+         pthread_attr_setstacksize(&large, kStack);
+         pthread_setattr_default_np(&large);
+         size_t pages = 0;
+         std::ifstream("/proc/self/statm") >> pages;
+         rlimit room{pages * 4096 + kStack * 3 / 2, RLIM_INFINITY};
+         static bool is_first = true;
+         if (std::exchange(is_first, false)) ::setrlimit(RLIMIT_AS, &room);
+         right(buffers, scalars, begin, end, scratch);
+       }}};
+  for (const auto& [what, entry] : planted) {
+    KernelCheck check = subject.check();
+    const auto why = check.check(subject.with(entry));
+    ASSERT_TRUE(why) << what;
+    EXPECT_EQ(why->why, Why::kInterrupted) << what << ": " << why->detail;
+    EXPECT_EQ(check.check(candidate), std::nullopt) << what;
+  }
+}
+#endif
 
 TEST(KernelCheck, ASingleItemIsAsRightAsMany) {
   const Rejected single = rejection(

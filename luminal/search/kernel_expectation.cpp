@@ -347,6 +347,11 @@ std::vector<int64_t> KernelExpectation::disputed_floats(size_t root, const Array
   // is how far it is off.
   const double relative = 2 * graph::epsilon(result.dtype()) +
                           (kind_ == DataKind::kOrdinary ? 0.0 : 2 * kDeviations * relative_[root]);
+  // What is infinite is near to nothing but itself.
+  const auto is_near = [&](double one, double first_one) {
+    const double size = std::min(std::abs(first_one), std::numeric_limits<double>::max());
+    return std::abs(one - first_one) <= both + relative * size;
+  };
   std::vector<double> actual;
   std::vector<double> other;
   for (int64_t begin = 0; begin < result.size(); begin += kBlock) {
@@ -355,14 +360,12 @@ std::vector<int64_t> KernelExpectation::disputed_floats(size_t root, const Array
     load_elements(first, begin, count, other);
     // One test for all of them: nearly always there is nothing more to look at.
     bool all_near = true;
-    for (size_t i = 0; i < actual.size(); ++i)
-      all_near &= std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i]);
+    for (size_t i = 0; i < actual.size(); ++i) all_near &= is_near(actual[i], other[i]);
     for (size_t i = 0; !all_near && i < actual.size(); ++i) {
       if (actual[i] == other[i] || (std::isnan(actual[i]) && std::isnan(other[i]))) continue;
       if (may_hide_nan_ && kind_ != DataKind::kOrdinary && std::isnan(actual[i] + other[i]))
         continue;  // the oracle would not say either
-      if (!(std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i])))
-        disputed.push_back(begin + static_cast<int64_t>(i));
+      if (!is_near(actual[i], other[i])) disputed.push_back(begin + static_cast<int64_t>(i));
     }
   }
   return disputed;

@@ -182,6 +182,19 @@ TEST(KernelCheck, NaNsAndInfinitiesAreWhereTheyShouldBe) {
   }
 }
 
+TEST(KernelCheck, ANumberWhereOthersAreInfiniteIsFound) {
+  const Rejected once = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 100'000; ++i) y[i] = 2.0F * x[i];
+        for (int i = 77'000;; ++i)
+          if (std::isinf(x[i]) || i == 99'999) return void(y[i] = std::isinf(x[i]) ? 7.0F : y[i]);
+      },
+      [](Graph& g) { return g.input("x", {100'000}) * 2.0F; });
+  EXPECT_EQ(once.why, Why::kWrongResult) << once.detail;
+}
+
 TEST(KernelCheck, SumsKeepNaNsAndInfinities) {
   const auto sums = [](Graph& g) { return sum(g.input("x", {64, 100}), {1}); };
   const Rejected lost = rejection(

@@ -99,6 +99,28 @@ TEST(KernelCheck, LargeValuesAreTriedThatAreNotVeryLarge) {
   EXPECT_EQ(overflow.why, Why::kWrongResult) << overflow.detail;
 }
 
+TEST(KernelCheck, ValuesOfAnySizeAreTried) {
+  using Range = std::pair<float, float>;
+  static Range range;
+  for (const Range& each : {Range{2.001F, 4.999F}, Range{5.001F, 10.9F}, Range{11.1F, 87.9F},
+                            Range{89.0F, 2.9e4F}, Range{3.1e4F, 0.9e30F}, Range{1e-6F, 1e-3F}})
+    for (const bool negative : {false, true}) {
+      range = negative ? Range{-each.second, -each.first} : each;
+      const Rejected why = rejection(
+          [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+            const auto* x = static_cast<const float*>(buffers[0]);
+            auto* y = static_cast<float*>(buffers[1]);
+            for (int i = 0; i < 10'000; ++i) {
+              const bool is_wrong = x[i] > range.first && x[i] < range.second;
+              y[i] = is_wrong ? 7.0F : 2.0F * x[i];
+            }
+          },
+          [](Graph& g) { return g.input("x", {10'000}) * 2.0F; });
+      EXPECT_EQ(why.why, Why::kWrongResult)
+          << range.first << " to " << range.second << ": " << why.detail;
+    }
+}
+
 TEST(KernelCheck, AWrongResultIsFoundWhereverItIs) {
   const Rejected everywhere =
       rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {

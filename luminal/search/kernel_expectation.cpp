@@ -99,7 +99,8 @@ std::vector<int64_t> position(const std::vector<int64_t>& extents, int number,
 class KernelExpectation::Oracles {
  public:
   explicit Oracles(const KernelExpectation& of)
-      : kernel_(*of.kernel_),
+      : arena_(*of.arena_),
+        kernel_(*of.kernel_),
         oracle_(*of.arena_, *of.kernel_, of.dims_, of.data_),
         wide_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kWide),
         first_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 1),
@@ -156,6 +157,10 @@ class KernelExpectation::Oracles {
                                                .least = written[p].integer,
                                                .most = written[p].integer});
       widen(point, exact[p]);
+      // What is made of a product that left the range may be anything.
+      const auto [to_infinity, to_zero] = wide_.escapes();
+      point.may_overflow = to_infinity || (to_zero && !stores_product(point.root));
+      point.may_vanish = to_zero || (to_infinity && !stores_product(point.root));
       for (const std::vector<PointValue>& each : moved) {
         const bool is_same = each[p].value == exact[p].value ||  // infinities may be equal
                              (std::isnan(each[p].value) && std::isnan(exact[p].value));
@@ -167,6 +172,13 @@ class KernelExpectation::Oracles {
     }
     return points;
   }
+  /// Whether a result is a product of many factors itself.
+  bool stores_product(size_t root) const {
+    kernel::BodyId id = kernel_.roots[root].value;
+    while (arena_[id].kind == kernel::BodyKind::kOp && arena_[id].op == graph::Op::kCast)
+      id = arena_[id].children[0];
+    return is_product(arena_[id]);
+  }
   static void widen(Point& point, const PointValue& run) {
     point.low = std::min(point.low, run.value);
     point.high = std::max(point.high, run.value);
@@ -174,6 +186,7 @@ class KernelExpectation::Oracles {
     point.most = std::max(point.most, run.integer);
   }
 
+  const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   PointOracle oracle_;
   PointOracle wide_;
@@ -201,8 +214,6 @@ KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::K
     const bool is_op = node.kind == kernel::BodyKind::kOp;
     has_functions_ = has_functions_ || (is_op && kernel::is_function(node.op));
     has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
-    has_products_ = has_products_ || (node.kind == kernel::BodyKind::kReduce &&
-                                      node.op == graph::Op::kProd && graph::is_float(node.dtype));
     jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
                         graph::is_float(arena[node.children[0]].dtype));
     has_masks = has_masks || node.kind == kernel::BodyKind::kWhere ||
@@ -290,9 +301,8 @@ std::optional<std::string> KernelExpectation::fault_at(const Point& point, const
   const DType dtype = result.dtype();
   if (!graph::is_float(dtype)) return fault_of_integer(point, result);
   const double actual = element(result, point.position);
-  // A product of many factors may leave the range on the way in one order and not in another.
-  if (has_products_ && (!std::isfinite(actual) || std::abs(actual) <= 0x1p-126))
-    return std::nullopt;
+  if (point.may_overflow && !std::isfinite(actual)) return std::nullopt;
+  if (point.may_vanish && std::abs(actual) <= 0x1p-126) return std::nullopt;
   // What is smaller than the least normal number may be taken for 0.
   const double slack = 0x1p-126 + few_digits(dtype, point.wide);
   const double usual = kDeviations * typical_[point.root] + slack;

@@ -13,7 +13,7 @@
 // than they may, or one of them is NaN or infinite, the oracle is asked who is right. Functions
 // that end in bf16 or f8 have a few digits more than bf16 and no others, so one that comes near the
 // middle between two may be rounded to either. Infinities and zeros of products of many factors are
-// not judged: they may leave the range on the way.
+// not judged where these might leave the range on the way, in whichever order.
 //
 // What is rounded to integers or compared jumps where its operand comes near a tie, and of a
 // million elements some do. So integers are never asked to be as good as others are: each is
@@ -87,6 +87,10 @@ class KernelExpectation {
     double high = 0.0;
     int64_t least = 0;
     int64_t most = 0;
+    // A product of many factors may leave the range on the way in one order and not in another: a
+    // candidate that has no number, or 0, may be right.
+    bool may_overflow = false;
+    bool may_vanish = false;
   };
 
   class Oracles;
@@ -119,7 +123,6 @@ class KernelExpectation {
   int many_runs_ = 1;          // moved runs of one of them
   bool may_hide_nan_ = false;  // see above
   bool jumps_ = false;         // see above
-  bool has_products_ = false;  // of many factors
   bool reads_outside_ = false;
   kernel::Tensors data_;
   std::vector<Point> points_;

@@ -121,6 +121,76 @@ TEST(KernelCheck, ValuesOfAnySizeAreTried) {
     }
 }
 
+/// Writes one value to all places of a result of 45 floats.
+template <int kWhich>
+void fill_all(void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+  constexpr float kValues[] = {0.0F, NAN, INFINITY};
+  std::fill_n(static_cast<float*>(buffers[1]), 45, kValues[kWhich]);
+}
+
+TEST(KernelCheck, ProductsThatStayInRangeAreNumbers) {
+  const std::pair<const char*, runtime::CpuEntry> planted[] = {
+      {"zeros", fill_all<0>}, {"NaNs", fill_all<1>}, {"infinities", fill_all<2>}};
+  for (const auto& [what, entry] : planted)
+    for (const float more : {0.0F, 1000.0F}) {
+      const Rejected why = rejection(entry, [=](Graph& g) {
+        const Tensor product = prod(g.input("x", {45, 17}), 1);
+        return more == 0.0F ? product : product + more;
+      });
+      EXPECT_EQ(why.why, Why::kWrongResult) << what << " beside " << more << ": " << why.detail;
+    }
+  // So many factors become next to 0, and never infinite.
+  const auto long_products = [](Graph& g) { return prod(g.input("x", {45, 200}), 1); };
+  for (const auto& [what, entry] : {planted[1], planted[2]}) {
+    const Rejected why = rejection(entry, long_products);
+    EXPECT_EQ(why.why, Why::kWrongResult) << what << ": " << why.detail;
+  }
+  const Rejected some = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        for (int i = 0; i < 45; ++i) {
+          float product = 1;
+          for (int k = 0; k < 17; ++k) product *= x[i * 17 + k];
+          static_cast<float*>(buffers[1])[i] = i % 2 == 0 ? product : 0.0F;
+        }
+      },
+      [](Graph& g) {
+        return prod(g.input("x", {45, 17}), 1);
+      });
+  EXPECT_EQ(some.why, Why::kWrongResult) << some.detail;
+}
+
+TEST(KernelCheck, ProductsMayLeaveTheRangeInSomeOrder) {
+  // The smallest factors first make 0 of a number, the largest first an infinity.
+  static int64_t all = 0;
+  static bool ascending = false;
+  for (const int64_t count : {300, 600}) {
+    all = count;
+    ascending = count == 300;
+    Subject subject([=](Graph& g) { return prod(g.input("x", {45, count}), 1); });
+    KernelCheck check = subject.check();
+    EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+    const auto why = check.check(
+        subject.with([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+          const auto* x = static_cast<const float*>(buffers[0]);
+          const auto size = [](float a) {
+            return (ascending ? 1.0F : -1.0F) * (std::isnan(a) ? INFINITY : std::abs(a));
+          };
+          for (int i = 0; i < 45; ++i) {
+            std::vector<float> factors(x + i * all, x + (i + 1) * all);
+            std::ranges::sort(factors, std::less(), size);
+            float product = 1;
+            for (const float factor : factors) {
+              product *= factor;
+              if (std::abs(product) < 0x1p-126F) product = 0;  // as some processors do
+            }
+            static_cast<float*>(buffers[1])[i] = product;
+          }
+        }));
+    EXPECT_EQ(why, std::nullopt) << count << ": " << to_string(Measurement(*why));
+  }
+}
+
 TEST(KernelCheck, AWrongResultIsFoundWhereverItIs) {
   const Rejected everywhere =
       rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {

@@ -27,12 +27,18 @@ using graph::Graph;
 using graph::Node;
 using search::Rejected;
 
-/// The shortest of what gathers choose from.
+/// What the positions of a node choose from, its last axis counts; nothing if it has none.
+const graph::Edge* chosen_from(const Node& node) {
+  if (node.op == graph::Op::kGather) return &node.operands[1];
+  return node.op == graph::Op::kScatter ? &node.operands[0] : nullptr;
+}
+
+/// The shortest of what positions choose from.
 int64_t shortest_choice(const Graph& graph, const graph::DimValues& dims) {
   int64_t shortest = std::numeric_limits<int64_t>::max();
   for (const Node& node : graph.nodes())
-    if (node.op == graph::Op::kGather)
-      shortest = std::min(shortest, graph::extents_of(node.operands[1].view.domain(), dims).back());
+    if (const graph::Edge* data = chosen_from(node))
+      shortest = std::min(shortest, graph::extents_of(data->view.domain(), dims).back());
   return std::max<int64_t>(shortest, 1);
 }
 
@@ -103,6 +109,7 @@ struct PlanBench::Loaded {
   graph::RunRequest request;
   std::ostringstream text;
   std::vector<Array> results;
+  bool ran = false;
 
   void run() { program->run_into(request, results); }
 };
@@ -121,10 +128,22 @@ PlanBench::Loaded& PlanBench::loaded(const std::string& name) {
     const auto why = search::refusal_of([&] { load(name, *place); });
     // Another time there may be more memory.
     if (why) place->rejected = Rejected{Rejected::Why::kInterrupted, *why};
+  } catch (const UserError& error) {
+    place->rejected = failed(*place, error);
   } catch (const Error& error) {
     place->rejected = Rejected{Rejected::Why::kCompile, error.what()};
   }
   return *place;
+}
+
+Rejected PlanBench::failed(const Loaded& place, const UserError& error) {
+  // What one plan ran on another one has to run on as well. But if the first one did not run, or
+  // did not when its inputs were moved, that is because of data of our own.
+  const bool is_at_fault = !place.program || (!first_.empty() && !place.ran);
+  if (is_at_fault) return {Rejected::Why::kCompile, error.what()};
+  if (!std::exchange(has_warned_, true))
+    support::log_warn("search: there is no data to compare whole plans on: {}", error.what());
+  return {Rejected::Why::kInterrupted, error.what()};
 }
 
 void PlanBench::load(const std::string& name, Loaded& place) {
@@ -136,6 +155,7 @@ void PlanBench::load(const std::string& name, Loaded& place) {
   place.request.dims = dims;
   place.request.text = &place.text;
   place.run();
+  place.ran = true;
   if (first_.empty()) first_ = name;
   // What is expected takes some runs and much memory, and a plan alone is compared with nothing.
   if (expected_.empty() && name != first_) expect(loaded(first_), 1);

@@ -14,11 +14,12 @@
 #include "luminal/graph/program.h"
 #include "luminal/search/measure.h"
 #include "luminal/search/tuner.h"
+#include "luminal/support/error.h"
 
 namespace luminal::compiler {
 
 /// Data for the inputs of a graph, the same for equal arguments. Dims that are not given count as
-/// `typical`. Integers are positions that are in range wherever something is gathered.
+/// `typical`. Integers are positions that are in range wherever something is gathered or scattered.
 std::map<std::string, graph::Array> random_inputs(const graph::Graph& graph,
                                                   const graph::DimValues& dims, uint64_t seed);
 
@@ -40,6 +41,8 @@ class PlanBench : public search::Workbench {
   struct Loaded;
   Loaded& loaded(const std::string& name);
   void load(const std::string& name, Loaded& place);
+  /// What an error says of a plan that was being loaded.
+  search::Rejected failed(const Loaded& place, const UserError& error);
   /// Finds what all plans should give.
   void expect(Loaded& first, int pairs);
   /// What is wrong with what a plan gave.
@@ -58,6 +61,7 @@ class PlanBench : public search::Workbench {
   std::string first_;  // the first that ran
   std::vector<graph::Expected> expected_;
   bool is_sure_ = false;  // what is expected was found from many runs
+  bool has_warned_ = false;
   std::map<std::string, std::unique_ptr<Loaded>> loaded_;
 };
 

@@ -1,7 +1,9 @@
 #include "luminal/search/guarded_tensors.h"
 
 #include <algorithm>
-#include <barrier>
+#include <atomic>
+#include <exception>
+#include <latch>
 #include <map>
 #include <thread>
 
@@ -18,17 +20,35 @@ constexpr bool kMayUseThreads = false;
 constexpr bool kMayUseThreads = true;
 #endif
 
-/// Runs a function on so many threads, none of which begins before all are there.
+/// Runs a function on so many threads, none of which begins before all are there. Throws what one
+/// of them threw, or std::system_error, with nothing done, if there are not so many to be had.
 template <typename Function>
 void run_on_threads(int count, const Function& function) {
-  std::barrier all_there(count);
-  std::vector<std::thread> threads;
-  for (int number = 0; number < count; ++number)
-    threads.emplace_back([&, number] {
-      all_there.arrive_and_wait();
+  std::latch all_there(count);
+  std::atomic<bool> are_missing = false;
+  std::vector<std::exception_ptr> errors(static_cast<size_t>(count));
+  const auto run = [&](int number) {
+    all_there.arrive_and_wait();
+    if (are_missing) return;
+    try {
       function(number);
-    });
-  for (std::thread& thread : threads) thread.join();
+    } catch (...) {
+      errors[static_cast<size_t>(number)] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    try {
+      for (int number = 0; number < count; ++number) threads.emplace_back(run, number);
+    } catch (...) {
+      // The others are not waited for any longer.
+      are_missing = true;
+      all_there.count_down(count - std::ssize(threads));
+      throw;
+    }
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
 }
 
 bool any_forbids(const std::deque<GuardedMemory>& blocks, const void* address) {

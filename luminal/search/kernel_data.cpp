@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -163,7 +164,7 @@ class Filler {
       if (dominants.is_next(i)) number = {Dominants::kValue, 0};
       kernel::store(array, i, kernel::Evaluator::rounded(array.dtype(), number));
     }
-    if (kind_ != DataKind::kOrdinary && graph::is_float(array.dtype()) && !has_special_ &&
+    if (kind_ != DataKind::kOrdinary && graph::is_float(array.dtype()) && specials_ == 0 &&
         count >= kLeastSpoilt)
       kernel::store(array, below(count), kernel::Evaluator::rounded(array.dtype(), {special(), 0}));
     if (count < array.size()) fill_rest(array, count, dominants.row());
@@ -203,17 +204,27 @@ class Filler {
     return {0.0, chooses ? below(std::max<int64_t>(limit, 1)) : integer(dtype)};
   }
 
-  /// One after the other, beginning anywhere: small arrays have some of each.
+  /// Of either sign and any size: functions have their bends and the ends of their ranges anywhere.
+  double of_any_size() {
+    constexpr int kLargest = 20;  // an exponent of 2
+    const double size =
+        std::ldexp(1.0 + uniform(), static_cast<int>(below(2 * kLargest)) - kLargest);
+    return below(2) == 0 ? size : -size;
+  }
+
+  /// One after the other, beginning anywhere: small arrays have some of each. If there are more,
+  /// every second is of any size.
   double special() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    // The large ones last; functions have their ranges between them.
+    // The large ones last.
     constexpr std::array kSpecial = {
         0.0,  -0.0, 1.0,   -1.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
         1e30, 5.0,  -11.0, 88.0, -88.0,     3e4};
     constexpr int64_t kNotLarge = 7, kStep = 5;
     const int64_t kinds = kind_ == DataKind::kInfinite ? kNotLarge : std::ssize(kSpecial);
-    next_special_ = has_special_ ? (next_special_ + kStep) % kinds : below(kinds);
-    has_special_ = true;
+    const int64_t number = specials_++;
+    if (kind_ == DataKind::kSpecial && number >= kinds && number % 2 == 1) return of_any_size();
+    next_special_ = number > 0 ? (next_special_ + kStep) % kinds : below(kinds);
     return kSpecial[static_cast<size_t>(next_special_)];
   }
 
@@ -236,7 +247,7 @@ class Filler {
   int64_t one_in_;
   uint64_t seed_;
   bool is_spoilt_ = true;
-  bool has_special_ = false;
+  int64_t specials_ = 0;  // so far
   int64_t next_special_ = 0;
   std::mt19937_64 random_;
 };

@@ -15,8 +15,8 @@ namespace luminal::search {
 enum class DataKind : uint8_t {
   kOrdinary,  ///< around 0, some units large
   kInfinite,  ///< the same, a few of them infinite, NaN, or zeros of both signs
-  /// the same, and a few large or very large; where a kernel adds up other things than products,
-  /// most rows have none of these but one value that outweighs all others
+  /// the same, and a few of any size or very large; where a kernel adds up other things than
+  /// products, most rows have none of these but one value that outweighs all others
   kSpecial,
 };
 

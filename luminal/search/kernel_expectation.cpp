@@ -74,7 +74,8 @@ std::vector<int64_t> position(const std::vector<int64_t>& extents, int number,
 class KernelExpectation::Oracles {
  public:
   explicit Oracles(const KernelExpectation& of)
-      : kernel_(*of.kernel_),
+      : arena_(*of.arena_),
+        kernel_(*of.kernel_),
         oracle_(*of.arena_, *of.kernel_, of.dims_, of.data_),
         wide_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kWide),
         first_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 1),
@@ -132,6 +133,10 @@ class KernelExpectation::Oracles {
                                                                .least = written[p].integer,
                                                                .most = written[p].integer});
       widen(point, exact[p]);
+      // What is made of a product that left the range may be anything.
+      const auto [to_infinity, to_zero] = wide_.escapes();
+      point.may_overflow = to_infinity || (to_zero && !stores_product(point.root));
+      point.may_vanish = to_zero || (to_infinity && !stores_product(point.root));
       for (const std::vector<PointValue>& each : moved) {
         const bool is_same = each[p].value == exact[p].value ||  // infinities may be equal
                              (std::isnan(each[p].value) && std::isnan(exact[p].value));
@@ -143,6 +148,13 @@ class KernelExpectation::Oracles {
     }
     return points;
   }
+  /// Whether a result is a product of many factors itself.
+  bool stores_product(size_t root) const {
+    kernel::BodyId id = kernel_.roots[root].value;
+    while (arena_[id].kind == kernel::BodyKind::kOp && arena_[id].op == graph::Op::kCast)
+      id = arena_[id].children[0];
+    return is_product(arena_[id]);
+  }
   static void widen(ExpectedPoint& point, const PointValue& run) {
     point.low = std::min(point.low, run.value);
     point.high = std::max(point.high, run.value);
@@ -150,6 +162,7 @@ class KernelExpectation::Oracles {
     point.most = std::max(point.most, run.integer);
   }
 
+  const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
   PointOracle oracle_;
   PointOracle wide_;
@@ -258,6 +271,11 @@ std::vector<int64_t> KernelExpectation::disputed_floats(size_t root, const Array
   // is how far it is off.
   const double relative = 2 * graph::epsilon(result.dtype()) +
                           (kind_ == DataKind::kOrdinary ? 0.0 : 2 * kDeviations * relative_[root]);
+  // What is infinite is near to nothing but itself.
+  const auto is_near = [&](double one, double first_one) {
+    const double size = std::min(std::abs(first_one), std::numeric_limits<double>::max());
+    return std::abs(one - first_one) <= both + relative * size;
+  };
   std::vector<double> actual;
   std::vector<double> other;
   for (int64_t begin = 0; begin < result.size(); begin += kBlock) {
@@ -266,14 +284,12 @@ std::vector<int64_t> KernelExpectation::disputed_floats(size_t root, const Array
     load_elements(first, begin, count, other);
     // One test for all of them: nearly always there is nothing more to look at.
     bool all_near = true;
-    for (size_t i = 0; i < actual.size(); ++i)
-      all_near &= std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i]);
+    for (size_t i = 0; i < actual.size(); ++i) all_near &= is_near(actual[i], other[i]);
     for (size_t i = 0; !all_near && i < actual.size(); ++i) {
       if (actual[i] == other[i] || (std::isnan(actual[i]) && std::isnan(other[i]))) continue;
       if (judge_.may_hide_nan() && kind_ != DataKind::kOrdinary && std::isnan(actual[i] + other[i]))
         continue;  // the oracle would not say either
-      if (!(std::abs(actual[i] - other[i]) <= both + relative * std::abs(other[i])))
-        disputed.push_back(begin + static_cast<int64_t>(i));
+      if (!is_near(actual[i], other[i])) disputed.push_back(begin + static_cast<int64_t>(i));
     }
   }
   return disputed;

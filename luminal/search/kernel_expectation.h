@@ -13,7 +13,7 @@
 // than they may, or one of them is NaN or infinite, the oracle is asked who is right. Functions
 // that end in bf16 or f8 have a few digits more than bf16 and no others, so one that comes near the
 // middle between two may be rounded to either. Infinities and zeros of products of many factors are
-// not judged: they may leave the range on the way.
+// not judged where these might leave the range on the way, in whichever order.
 //
 // What is rounded to integers or compared jumps where its operand comes near a tie, and of a
 // million elements some do. So integers are never asked to be as good as others are: each is

@@ -24,6 +24,11 @@ double noise_us(const Timing& standard, const Timing& other) {
   return std::max(kLeastGain * standard.median_us, doubt_us(standard) + doubt_us(other));
 }
 
+bool is_fault(Rejected::Why why) {
+  using Why = Rejected::Why;
+  return why != Why::kResources && why != Why::kTimeout && why != Why::kInterrupted;
+}
+
 std::string_view to_string(Rejected::Why why) { return kWhys[static_cast<size_t>(why)]; }
 
 std::optional<Rejected::Why> parse_why(std::string_view text) {

@@ -42,6 +42,10 @@ struct Rejected {
 /// See above.
 using Measurement = std::variant<Timing, Rejected>;
 
+/// Whether something is wrong with the candidate itself, and not with what a machine had for it
+/// (memory, time).
+bool is_fault(Rejected::Why why);
+
 /// "compile", "resources", "wrong result", "crash", "out of bounds", "timeout" or
 /// "interrupted".
 std::string_view to_string(Rejected::Why why);

@@ -27,6 +27,10 @@ struct ExpectedPoint {
   double high = 0.0;
   int64_t least = 0;
   int64_t most = 0;
+  /// A product of many factors may leave the range on the way in one order and not in another: a
+  /// candidate that has no number, or 0, may be right.
+  bool may_overflow = false;
+  bool may_vanish = false;
 };
 
 /// What is said of an element.
@@ -57,7 +61,6 @@ class PointJudge {
   double few_digits(graph::DType dtype, double value) const;
 
   bool has_functions_ = false;
-  bool has_products_ = false;  // of many factors
   bool jumps_ = false;
   bool may_hide_nan_ = false;
 };

@@ -88,11 +88,15 @@ PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kerne
     extents_.push_back(evaluator_.extent(axis.axis_extent()));
   for (const kernel::Root& root : kernel.roots)
     shapes_.push_back(graph::extents_of(arena.tensor(root.tensor).shape, dims));
-  if (rounding == PointRounding::kWide)
+  if (rounding == PointRounding::kWide) {
+    for (const kernel::BodyId id : kernel::bodies_of(arena, kernel))
+      if (is_product(arena[id])) products_[id] = {};
     evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
       const graph::DType dtype = arena_[id].dtype;
+      if (products_.contains(id)) note_factor(id, partial);
       return partial || graph::is_float(dtype) ? value : kernel::Evaluator::rounded(dtype, value);
     };
+  }
   if (rounding != PointRounding::kMoved) return;
   find_last_places();
   evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
@@ -152,6 +156,26 @@ kernel::Number PointOracle::moved(kernel::BodyId id, kernel::Number value, bool 
   return {value.real * (1.0 + scale_ * place * unit), 0};
 }
 
+void PointOracle::note_factor(kernel::BodyId id, bool partial) {
+  // As exponents, with some room: values are moved by rounding.
+  constexpr double kF32 = 125, kF64 = 1021;
+  Exponents& exponents = products_[id];
+  if (partial) {
+    const double factor = std::abs(evaluator_.evaluate(arena_[id].children[0]).real);
+    exponents.infinite |= std::isinf(factor);
+    if (factor == 0.0 || !std::isfinite(factor)) return;  // no part of it is a number then
+    double& side = factor > 1.0 ? exponents.above : exponents.below;
+    side += std::log2(factor);
+    return;
+  }
+  const double range = arena_[id].dtype == graph::DType::kF64 ? kF64 : kF32;
+  const bool vanishes = exponents.below < -range;
+  // What vanished, times an infinity, is NaN.
+  escapes_.to_infinity |= exponents.above > range || (vanishes && exponents.infinite);
+  escapes_.to_zero |= vanishes;
+  exponents = {};
+}
+
 bool PointOracle::is_empty() const {
   return std::find(extents_.begin(), extents_.end(), 0) != extents_.end();
 }
@@ -192,6 +216,8 @@ std::optional<std::vector<int64_t>> PointOracle::axes_of(size_t root, int64_t po
 }
 
 std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
+  escapes_ = {};
+  if (!products_.empty()) forget();  // or nothing would be known of what another point computed
   for (size_t k = 0; k < axes.size(); ++k) evaluator_.set_axis(kernel_.axes[k], axes[k]);
   std::vector<PointValue> points;
   for (size_t k = 0; k < kernel_.roots.size(); ++k) {
@@ -206,6 +232,11 @@ std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
         {k, *position, real ? number.real : static_cast<double>(number.integer), number.integer});
   }
   return points;
+}
+
+bool is_product(const kernel::BodyNode& node) {
+  return node.kind == kernel::BodyKind::kReduce && node.op == graph::Op::kProd &&
+         graph::is_float(node.dtype);
 }
 
 double work_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,

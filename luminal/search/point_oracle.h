@@ -4,6 +4,7 @@
 // those of different values go different ways, as in a kernel.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -50,6 +51,13 @@ class PointOracle {
   /// Computes reductions anew that were computed for an earlier point: what is moved by chance
   /// comes to lie elsewhere.
   void forget() { evaluator_.reductions_changed(); }
+  /// Whether products over axes at the last point might leave the range of what they are computed
+  /// in, on the way in some order of their factors (`kWide`).
+  struct Escapes {
+    bool to_infinity = false;  ///< or to NaN
+    bool to_zero = false;
+  };
+  Escapes escapes() const { return escapes_; }
   /// Whether a value outside of its tensor was asked for.
   bool reads_outside() const { return evaluator_.loads_outside() > 0; }
 
@@ -57,6 +65,8 @@ class PointOracle {
   void find_last_places();
   void round_factors(const kernel::BodyNode& product);
   kernel::Number moved(kernel::BodyId id, kernel::Number value, bool partial);
+  /// Notes a factor of a product over axes, or its end.
+  void note_factor(kernel::BodyId id, bool partial);
 
   const kernel::Arena& arena_;
   const kernel::Kernel& kernel_;
@@ -66,7 +76,19 @@ class PointOracle {
   std::vector<double> last_places_;  // by body: how far a value may be off, relative to it
   uint64_t random_ = 1;
   double scale_ = 1.0;
+  /// Exponents of a product's factors, those above and those below 1 by themselves: no part of the
+  /// product, in whichever order, is outside of these.
+  struct Exponents {
+    double above = 0.0;
+    double below = 0.0;
+    bool infinite = false;  // one of them is
+  };
+  std::map<kernel::BodyId, Exponents> products_;  // of products over axes that are being computed
+  Escapes escapes_;
 };
+
+/// Whether a node multiplies floats over axes.
+bool is_product(const kernel::BodyNode& node);
 
 /// Values that the oracle computes for one point, about.
 double work_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,

@@ -14,7 +14,9 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <string_view>
+#include <system_error>
 
 #include "luminal/support/error.h"
 
@@ -24,6 +26,7 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kThrew = 81;
 constexpr int kForbidden = 82;
+constexpr int kRefused = 83;
 
 /// The question a faulting child asks. A signal handler is given no argument of ours, and there is
 /// one child's work per process, so a variable of the process is what there is.
@@ -62,12 +65,20 @@ void limit_processor_time(std::chrono::milliseconds limit) {
   ::signal(SIGINT, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit_processor_time(options.limit);
+  const auto end = [&](int status, const std::exception& error) {
+    const std::string_view text = error.what();
+    if (::write(message, text.data(), text.size()) < 0) ::_exit(status);
+    ::_exit(status);
+  };
+  // No memory, or no thread.
   try {
     work();
+  } catch (const std::bad_alloc& error) {
+    end(kRefused, error);
+  } catch (const std::system_error& error) {
+    end(kRefused, error);
   } catch (const std::exception& error) {
-    const std::string_view text = error.what();
-    if (::write(message, text.data(), text.size()) < 0) ::_exit(kThrew);
-    ::_exit(kThrew);
+    end(kThrew, error);
   }
   ::_exit(kDone);
 }
@@ -157,6 +168,8 @@ std::optional<Rejected> judged(int status, const std::string& text, const ApartO
       return Rejected{Why::kOutOfBounds, "it touched memory that is not its own"};
     case kThrew:
       return Rejected{Why::kCrash, text};
+    case kRefused:
+      return Rejected{Why::kInterrupted, fmt::format("the machine refused it: {}", text)};
     default:
       return Rejected{Why::kCrash, fmt::format("it ended with status {}", WEXITSTATUS(status))};
   }

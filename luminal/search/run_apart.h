@@ -29,6 +29,7 @@ struct ApartOptions {
 };
 
 /// Why the work did not come to its end; nothing if it did. DeviceError if there can be no child.
+/// Work that the machine gives no memory or no thread is "interrupted": that says nothing about it.
 std::optional<Rejected> run_apart(const std::function<void()>& work,
                                   const ApartOptions& options = {});
 

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <new>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -37,6 +40,17 @@ TEST(RunApart, AnExceptionTellsItsReason) {
   ASSERT_TRUE(why);
   EXPECT_EQ(why->why, Why::kCrash);
   EXPECT_EQ(why->detail, "no such entry");
+}
+
+TEST(RunApart, WhatTheMachineRefusesSaysNothingOfTheWork) {
+  const auto memory = run_apart([] { throw std::bad_alloc(); });
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->why, Why::kInterrupted) << memory->detail;
+  const auto thread = run_apart(
+      [] { throw std::system_error(EAGAIN, std::generic_category(), "there is no thread"); });
+  ASSERT_TRUE(thread);
+  EXPECT_EQ(thread->why, Why::kInterrupted) << thread->detail;
+  EXPECT_NE(thread->detail.find("there is no thread"), std::string::npos) << thread->detail;
 }
 
 TEST(RunApart, AnEndOfTheProcessIsNoResult) {

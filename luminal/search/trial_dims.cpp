@@ -103,8 +103,7 @@ struct Wanted {
 graph::DimValues with(const Limits& limits, const graph::DimValues& dims, const std::string& name,
                       const Interval& range, Wanted wanted) {
   constexpr int kMostTries = 512;
-  // No dim is 0: nothing runs then.
-  const int64_t least = std::max<int64_t>(range.lo, 1);
+  const int64_t least = std::max<int64_t>(range.lo, 0);
   graph::DimValues result = dims;
   int64_t& value = result[name];
   value = wanted.value;
@@ -112,7 +111,8 @@ graph::DimValues with(const Limits& limits, const graph::DimValues& dims, const 
   if (value < least) value += (least - value + wanted.step - 1) / wanted.step * wanted.step;
   for (int k = 0; k < kMostTries && value <= range.hi; ++k, value += wanted.step) {
     if (!limits.admit(result)) continue;
-    while (limits.take_long(result) && value > 2 * least) value = value / 2 | 1;
+    while (limits.take_long(result) && value > std::max<int64_t>(2 * least, 1))
+      value = value / 2 | 1;
     return limits.admit(result) && !limits.take_long(result) ? result : dims;
   }
   return dims;
@@ -124,10 +124,14 @@ std::vector<TrialDims> other_dims(const kernel::Arena& arena, const kernel::Kern
                                   const graph::DimValues& typical) {
   const Limits limits(arena, kernel, typical);
   constexpr std::array<int64_t, 4> kOdd = {77, 53, 91, 39};
+  constexpr std::array<int64_t, 4> kSmall = {12, 4, 8, 16};
   graph::DimValues odd = typical;
   graph::DimValues least = typical;
+  graph::DimValues small = typical;
   graph::DimValues between = typical;
   graph::DimValues above = typical;
+  std::array<graph::DimValues, kSmall.size()> alone;  // one dim at its least
+  alone.fill(typical);
   size_t number = 0;
   for (const auto& [name, usual] : typical) {
     const auto found = limits.intervals().find(name);
@@ -136,22 +140,26 @@ std::vector<TrialDims> other_dims(const kernel::Arena& arena, const kernel::Kern
     const auto set = [&](graph::DimValues& dims, Wanted wanted) {
       dims = with(limits, dims, name, range, wanted);
     };
-    const int64_t small = kOdd[number++ % kOdd.size()];
-    set(odd, {small, 2});
-    set(least, {1, 1});
+    const int64_t odd_value = kOdd[number % kOdd.size()];
+    set(odd, {odd_value, 2});
+    set(least, {0, 1});
+    set(small, {kSmall[number % kSmall.size()], 4});
+    if (number < alone.size()) set(alone[number], {0, 1});
+    ++number;
     // Where the odd value is the larger one these tell no more.
-    if (usual <= small) continue;
-    set(between, {(small + usual) / 8 * 4 + 2, 4});
+    if (usual <= odd_value) continue;
+    set(between, {(odd_value + usual) / 8 * 4 + 2, 4});
     if (usual < range.hi) set(above, {(usual + usual / 4) | 1, usual + 1 < range.hi ? 2 : 1});
   }
   std::vector<TrialDims> result;
-  for (graph::DimValues* dims : {&odd, &least, &between, &above}) {
-    const auto is_same = [&](const TrialDims& each) { return each.values == *dims; };
-    if (*dims != typical && std::ranges::none_of(result, is_same))
-      result.push_back({.values = std::move(*dims),
-                        .special = result.empty(),
-                        .once = dims == &between || dims == &above});
-  }
+  const auto add = [&](const graph::DimValues& dims, bool once) {
+    const auto is_same = [&](const TrialDims& each) { return each.values == dims; };
+    if (dims != typical && std::ranges::none_of(result, is_same))
+      result.push_back({.values = dims, .special = result.empty(), .once = once});
+  };
+  for (const graph::DimValues* dims : {&odd, &least}) add(*dims, false);
+  for (const graph::DimValues* dims : {&small, &between, &above}) add(*dims, true);
+  for (const graph::DimValues& dims : alone) add(dims, true);
   return result;
 }
 

@@ -16,11 +16,15 @@ struct TrialDims {
   bool once = false;     ///< one run will do: it takes about as long as with the typical ones
 };
 
-/// The least values, of which whole tiles have none; odd ones that no tile fits; even ones between
-/// these and the typical ones; and odd ones above those. All are such that the graph might run with
-/// them: in the range of each dim, and no extent is negative, or 0 where it is not with `typical`.
-/// Where that is not so for what is wanted, the next values up to some hundreds are taken; sets
-/// that take much longer than `typical` are left out, as are those that come to the same.
+/// The least values, of which whole tiles have none and which are 0 for positions; odd ones that no
+/// tile fits; small ones, a multiple of four each; even ones between these and the typical ones;
+/// odd ones above those; and each of several dims at its least beside typical others, as one row is
+/// in decoding. All are such that the graph might run with them: in the range of each dim, and no
+/// extent is negative, or 0 where it is not with `typical`. Where that is not so for what is
+/// wanted, the next values up to some hundreds are taken; sets that take much longer than `typical`
+/// are left out, as are those that come to the same. So there are no more than five sets and one
+/// for each of four dims, and only odd and least ones, which take little time as a rule, run more
+/// than once.
 std::vector<TrialDims> other_dims(const kernel::Arena& arena, const kernel::Kernel& kernel,
                                   const graph::DimValues& typical);
 

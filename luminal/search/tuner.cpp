@@ -156,7 +156,7 @@ class Tuning {
     support::TraceSpan span("search", fmt::format("try {} ways", next.size()));
     const OnRejected on_rejected = [&](const std::string& schedule, const Rejected& why) {
       // A search that is killed while it times the others does not try it again.
-      if (why.why == Rejected::Why::kInterrupted) return;
+      if (why.why == Rejected::Why::kInterrupted || is_no_news(schedule, why)) return;
       database_.record({key_, schedule, why, now_seconds()});
       told_.insert(schedule);
     };
@@ -195,6 +195,11 @@ class Tuning {
                        [&](const TuningRecord& record) { return record.schedule == default_; });
   }
 
+  /// Whether a way keeps its time all the same: it was timed, and nothing is wrong with it.
+  bool is_no_news(const std::string& schedule, const Rejected& rejected) const {
+    return timing_in(records_, schedule) != nullptr && !is_fault(rejected.why);
+  }
+
   /// Keeps what a batch gave. Times of several batches, also of other processes, are compared as if
   /// the default had taken as long in each.
   void keep(const std::vector<std::string>& ways, std::vector<Measurement> results) {
@@ -213,9 +218,8 @@ class Tuning {
       if (is_interrupted && !is_known) give_up(record);
       // The default is tried first by every search: without its time nothing else is known.
       if (is_interrupted && ways[k] != default_) interrupted.push_back(ways[k]);
-      // A default that was timed once is not rejected for what happens to it later.
-      if (!is_interrupted && !told_.contains(ways[k]) && !(is_known && rejected != nullptr))
-        kept.push_back(record);
+      const bool no_news = rejected != nullptr && is_no_news(ways[k], *rejected);
+      if (!is_interrupted && !told_.contains(ways[k]) && !no_news) kept.push_back(record);
       if (!is_known) new_ones.push_back(std::move(record));
     }
     database_.note_interrupted(key_, interrupted);

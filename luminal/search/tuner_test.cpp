@@ -300,6 +300,45 @@ TEST(Tuner, ADefaultThatFailsDoesNotEndTheSearch) {
   EXPECT_EQ(bench.times_tried["0,0"], 1);
 }
 
+/// Tells of what is rejected at once, as real ones do.
+class TellingBench : public FormulaBench {
+ public:
+  using FormulaBench::FormulaBench;
+  Tried try_out_telling(const std::vector<std::string>& schedules,
+                        const OnRejected& on_rejected) override {
+    Tried tried = try_out(schedules);
+    for (size_t k = 0; k < schedules.size() && tells; ++k)
+      if (const auto* why = std::get_if<Rejected>(&tried.results[k]))
+        on_rejected(schedules[k], *why);
+    return tried;
+  }
+  bool tells = true;
+};
+
+TEST(Tuner, WhatWasTimedIsNotRejectedUnlessItIsWrong) {
+  using Why = Rejected::Why;
+  for (const bool tells : {true, false})
+    for (const Why why : {Why::kTimeout, Why::kInterrupted, Why::kResources, Why::kWrongResult,
+                          Why::kCrash, Why::kOutOfBounds}) {
+      TuningDatabase database = TuningDatabase::in_memory();
+      database.record(record("0,0", Timing{10, 0.1, 9}));
+      database.record(record("1,0", Timing{8, 0.1, 9, true}));  // to be measured again
+      TellingBench bench([&](const std::string& schedule) -> Measurement {
+        if (schedule == "0,0" || schedule == "1,0") return Rejected{why, "later"};
+        return Timing{20, 0.1, 9};
+      });
+      bench.tells = tells;
+      const TuneResult result = tune(database, kKey, GridSpace(2), bench, {});
+      const bool is_wrong =
+          why == Why::kWrongResult || why == Why::kCrash || why == Why::kOutOfBounds;
+      EXPECT_EQ(result.choice.default_us, is_wrong ? 0 : 10) << to_string(why) << tells;
+      for (const char* schedule : {"0,0", "1,0"})
+        EXPECT_EQ(std::holds_alternative<Rejected>(*database.find(kKey, schedule)), is_wrong)
+            << schedule << ", " << to_string(why) << tells;
+      EXPECT_EQ(result.finished, is_wrong) << to_string(why) << tells;
+    }
+}
+
 TEST(Tuner, AStopBeforeTheFirstBatchMeasuresNothing) {
   TuningDatabase database = TuningDatabase::in_memory();
   FormulaBench bench = FormulaBench::bowl(1, 1);

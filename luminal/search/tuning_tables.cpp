@@ -225,11 +225,9 @@ bool is_disturbed(const Measurement& measurement) {
   return timing != nullptr && timing->disturbed;
 }
 
-/// Whether something is wrong with the code itself, and not with what a machine had for it.
 bool is_wrong(const Measurement& measurement) {
   const auto* rejected = std::get_if<Rejected>(&measurement);
-  return rejected != nullptr && rejected->why != Rejected::Why::kResources &&
-         rejected->why != Rejected::Why::kTimeout;
+  return rejected != nullptr && is_fault(rejected->why);
 }
 
 /// Whether a measurement should replace one of the same schedule. What is wrong once stays so; for

@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "tests/search/planted.h"
 
@@ -94,6 +99,98 @@ TEST(KernelCheck, LargeValuesAreTriedThatAreNotVeryLarge) {
   EXPECT_EQ(overflow.why, Why::kWrongResult) << overflow.detail;
 }
 
+TEST(KernelCheck, ValuesOfAnySizeAreTried) {
+  using Range = std::pair<float, float>;
+  static Range range;
+  for (const Range& each : {Range{2.001F, 4.999F}, Range{5.001F, 10.9F}, Range{11.1F, 87.9F},
+                            Range{89.0F, 2.9e4F}, Range{3.1e4F, 0.9e30F}, Range{1e-6F, 1e-3F}})
+    for (const bool negative : {false, true}) {
+      range = negative ? Range{-each.second, -each.first} : each;
+      const Rejected why = rejection(
+          [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+            const auto* x = static_cast<const float*>(buffers[0]);
+            auto* y = static_cast<float*>(buffers[1]);
+            for (int i = 0; i < 10'000; ++i) {
+              const bool is_wrong = x[i] > range.first && x[i] < range.second;
+              y[i] = is_wrong ? 7.0F : 2.0F * x[i];
+            }
+          },
+          [](Graph& g) { return g.input("x", {10'000}) * 2.0F; });
+      EXPECT_EQ(why.why, Why::kWrongResult)
+          << range.first << " to " << range.second << ": " << why.detail;
+    }
+}
+
+/// Writes one value to all places of a result of 45 floats.
+template <int kWhich>
+void fill_all(void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+  constexpr float kValues[] = {0.0F, NAN, INFINITY};
+  std::fill_n(static_cast<float*>(buffers[1]), 45, kValues[kWhich]);
+}
+
+TEST(KernelCheck, ProductsThatStayInRangeAreNumbers) {
+  const std::pair<const char*, runtime::CpuEntry> planted[] = {
+      {"zeros", fill_all<0>}, {"NaNs", fill_all<1>}, {"infinities", fill_all<2>}};
+  for (const auto& [what, entry] : planted)
+    for (const float more : {0.0F, 1000.0F}) {
+      const Rejected why = rejection(entry, [=](Graph& g) {
+        const Tensor product = prod(g.input("x", {45, 17}), 1);
+        return more == 0.0F ? product : product + more;
+      });
+      EXPECT_EQ(why.why, Why::kWrongResult) << what << " beside " << more << ": " << why.detail;
+    }
+  // So many factors become next to 0, and never infinite.
+  const auto long_products = [](Graph& g) { return prod(g.input("x", {45, 200}), 1); };
+  for (const auto& [what, entry] : {planted[1], planted[2]}) {
+    const Rejected why = rejection(entry, long_products);
+    EXPECT_EQ(why.why, Why::kWrongResult) << what << ": " << why.detail;
+  }
+  const Rejected some = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        for (int i = 0; i < 45; ++i) {
+          float product = 1;
+          for (int k = 0; k < 17; ++k) product *= x[i * 17 + k];
+          static_cast<float*>(buffers[1])[i] = i % 2 == 0 ? product : 0.0F;
+        }
+      },
+      [](Graph& g) {
+        return prod(g.input("x", {45, 17}), 1);
+      });
+  EXPECT_EQ(some.why, Why::kWrongResult) << some.detail;
+}
+
+TEST(KernelCheck, ProductsMayLeaveTheRangeInSomeOrder) {
+  // The smallest factors first make 0 of a number, the largest first an infinity.
+  static int64_t all = 0;
+  static bool ascending = false;
+  for (const int64_t count : {300, 600}) {
+    all = count;
+    ascending = count == 300;
+    Subject subject([=](Graph& g) { return prod(g.input("x", {45, count}), 1); });
+    KernelCheck check = subject.check();
+    EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+    const auto why = check.check(
+        subject.with([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+          const auto* x = static_cast<const float*>(buffers[0]);
+          const auto size = [](float a) {
+            return (ascending ? 1.0F : -1.0F) * (std::isnan(a) ? INFINITY : std::abs(a));
+          };
+          for (int i = 0; i < 45; ++i) {
+            std::vector<float> factors(x + i * all, x + (i + 1) * all);
+            std::ranges::sort(factors, std::less(), size);
+            float product = 1;
+            for (const float factor : factors) {
+              product *= factor;
+              if (std::abs(product) < 0x1p-126F) product = 0;  // as some processors do
+            }
+            static_cast<float*>(buffers[1])[i] = product;
+          }
+        }));
+    EXPECT_EQ(why, std::nullopt) << count << ": " << to_string(Measurement(*why));
+  }
+}
+
 TEST(KernelCheck, AWrongResultIsFoundWhereverItIs) {
   const Rejected everywhere =
       rejection([](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
@@ -175,6 +272,19 @@ TEST(KernelCheck, NaNsAndInfinitiesAreWhereTheyShouldBe) {
       EXPECT_EQ(why.why, Why::kWrongResult) << what << " of " << count << ": " << why.detail;
     }
   }
+}
+
+TEST(KernelCheck, ANumberWhereOthersAreInfiniteIsFound) {
+  const Rejected once = rejection(
+      [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        for (int i = 0; i < 100'000; ++i) y[i] = 2.0F * x[i];
+        for (int i = 77'000;; ++i)
+          if (std::isinf(x[i]) || i == 99'999) return void(y[i] = std::isinf(x[i]) ? 7.0F : y[i]);
+      },
+      [](Graph& g) { return g.input("x", {100'000}) * 2.0F; });
+  EXPECT_EQ(once.why, Why::kWrongResult) << once.detail;
 }
 
 TEST(KernelCheck, SumsKeepNaNsAndInfinities) {
@@ -366,6 +476,46 @@ TEST(KernelCheck, ItMakesNoDifferenceHowItemsAreDealtOut) {
   EXPECT_EQ(on_threads.why, Why::kCrash) << on_threads.detail;
 #endif
 }
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+TEST(KernelCheck, ACandidateThatGetsNoThreadsWasInterrupted) {
+  Subject subject([](Graph& g) { return g.input("x", {1 << 20}) * 2.0F; });
+  static runtime::CpuEntry right = nullptr;
+  const Candidate candidate = subject.candidate();
+  right = candidate.launches.back().entry;
+  const std::pair<const char*, runtime::CpuEntry> planted[] = {
+      {"none",
+       [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end,
+          std::byte* scratch) {
+         pthread_attr_t all;
+         pthread_attr_init(&all);
+         pthread_attr_setstacksize(&all, size_t{1} << 47);  // all addresses that there are
+         pthread_setattr_default_np(&all);
+         right(buffers, scalars, begin, end, scratch);
+       }},
+      {"one", [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end,
+                 std::byte* scratch) {
+         constexpr size_t kStack = size_t{64} << 20;
+         pthread_attr_t large;
+         pthread_attr_init(&large);
+         pthread_attr_setstacksize(&large, kStack);
+         pthread_setattr_default_np(&large);
+         size_t pages = 0;
+         std::ifstream("/proc/self/statm") >> pages;
+         rlimit room{pages * 4096 + kStack * 3 / 2, RLIM_INFINITY};
+         static bool is_first = true;
+         if (std::exchange(is_first, false)) ::setrlimit(RLIMIT_AS, &room);
+         right(buffers, scalars, begin, end, scratch);
+       }}};
+  for (const auto& [what, entry] : planted) {
+    KernelCheck check = subject.check();
+    const auto why = check.check(subject.with(entry));
+    ASSERT_TRUE(why) << what;
+    EXPECT_EQ(why->why, Why::kInterrupted) << what << ": " << why->detail;
+    EXPECT_EQ(check.check(candidate), std::nullopt) << what;
+  }
+}
+#endif
 
 TEST(KernelCheck, ASingleItemIsAsRightAsMany) {
   const Rejected single = rejection(

@@ -101,6 +101,68 @@ TEST(KernelDims, CodeForAnyValuesOfDimsIsTriedAboveTheTypicalOnesAndBetween) {
   }
 }
 
+TEST(KernelDims, PositionsAreTriedAtZero) {
+  const Rejected why = rejection(
+      [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        const int64_t p = scalars[0];
+        for (int64_t i = 0; begin == 0 && i < 32; ++i) y[i] = p == 0 ? 7.0F : 2.0F * x[p * 4 + i];
+      },
+      [](Graph& g) {
+        const Dim p = g.dim("p", 0, 1990);
+        return slice(g.input("x", {2000, 4}), 0, {p, p + 8}) * 2.0F;
+      },
+      {{"p", 500}});
+  EXPECT_EQ(why.why, Why::kWrongResult) << why.detail;
+  EXPECT_NE(why.detail.find("p=0"), std::string::npos) << why.detail;
+}
+
+TEST(KernelDims, OneDimIsTriedAtItsLeastBesideUsualOthers) {
+  const Rejected why = rejection(
+      [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        auto* y = static_cast<float*>(buffers[1]);
+        const int64_t count = scalars[0] * scalars[1];
+        const bool is_row = scalars[0] == 1 || scalars[1] == 1;
+        for (int64_t i = 0; begin == 0 && i < count; ++i)
+          y[i] = is_row && count > 100 ? 7.0F : 2.0F * x[i];
+      },
+      [](Graph& g) {
+        return g.input("x", {g.dim("n", 1, 256), g.dim("m", 1, 4096)}) * 2.0F;
+      },
+      {{"n", 64}, {"m", 512}});
+  EXPECT_EQ(why.why, Why::kWrongResult) << why.detail;
+}
+
+TEST(KernelDims, SmallValuesAreTried) {
+  const auto rows = [](Graph& g) {
+    const Dim n = g.dim("n", 1, 4096);
+    return g.input("x", {n, 40}) * 2.0F;
+  };
+  const std::pair<const char*, runtime::CpuEntry> planted[] = {
+      {"from 2 to 16",
+       [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
+         const auto* x = static_cast<const float*>(buffers[0]);
+         auto* y = static_cast<float*>(buffers[1]);
+         const int64_t n = scalars[0];
+         for (int64_t i = 0; begin == 0 && i < n * 40; ++i)
+           y[i] = n >= 2 && n < 16 ? 7.0F : 2.0F * x[i];
+       }},
+      {"multiples of four",
+       [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
+         const auto* x = static_cast<const float*>(buffers[0]);
+         auto* y = static_cast<float*>(buffers[1]);
+         const int64_t n = scalars[0];
+         for (int64_t i = 0; begin == 0 && i < n * 40; ++i)
+           y[i] = n % 4 == 0 && n != 512 ? 7.0F : 2.0F * x[i];
+       }}};
+  for (const auto& [what, entry] : planted) {
+    const Rejected why = rejection(entry, rows, {{"n", 512}});
+    EXPECT_EQ(why.why, Why::kWrongResult) << what << ": " << why.detail;
+  }
+}
+
 TEST(KernelDims, DimsHaveOnlyValuesThatTheGraphMightRunWith) {
   const std::tuple<const char*, std::function<Tensor(Graph&)>, graph::DimValues> cases[] = {
       {"windows",

@@ -91,6 +91,47 @@ TEST(PlanBench, OneWrongElementIsFound) {
   expect_rejected(with_last(INFINITY), with_last(0.25), "no infinity");
 }
 
+TEST(PlanBench, PositionsAreInRangeWhereverTheyAreUsed) {
+  const std::vector<std::pair<const char*, Write>> cases = {
+      {"gather",
+       [](Graph& g) {
+         return embedding(g.input("t", {9, 33}), g.input("i", {57}, i32));
+       }},
+      {"scatter",
+       [](Graph& g) {
+         const Tensor x = g.input("x", {9, 33});
+         return index_put(x, 0, g.input("i", {57}, i32), g.input("u", {57, 33}));
+       }},
+      {"both", [](Graph& g) {
+         const Tensor from = embedding(g.input("h", {300, 24}), g.input("src", {200}, i32));
+         return index_put(zeros(g, {10, 24}), 0, g.input("dst", {200}, i32), from,
+                          ScatterMode::kAdd);
+       }}};
+  for (const auto& [name, write] : cases) {
+    const auto plan = [&] { return plan_of(write); };
+    const Measurement result = beside(plan, plan);
+    EXPECT_TRUE(std::holds_alternative<Timing>(result))
+        << name << ": " << search::to_string(result);
+  }
+}
+
+TEST(PlanBench, DataThatDoesNotFitIsNoFaultOfAPlan) {
+  const auto positions = [](double first) {
+    return [=](Graph& g) {
+      const Tensor i = g.input("i", {57}, i32) + cast(full(g, {}, first, f32), i32);
+      return embedding(g.input("t", {9, 33}), i);
+    };
+  };
+  const auto plan_from = [&](double first) { return [=] { return plan_of(positions(first)); }; };
+  const Measurement none = beside(plan_from(1000), plan_from(1000));
+  ASSERT_TRUE(std::holds_alternative<Rejected>(none)) << search::to_string(none);
+  EXPECT_EQ(std::get<Rejected>(none).why, Rejected::Why::kInterrupted) << search::to_string(none);
+  // What the first plan ran on the others have to run on.
+  const Measurement wrong = beside(plan_from(0), plan_from(1000));
+  ASSERT_TRUE(std::holds_alternative<Rejected>(wrong)) << search::to_string(wrong);
+  EXPECT_NE(std::get<Rejected>(wrong).why, Rejected::Why::kInterrupted) << search::to_string(wrong);
+}
+
 TEST(PlanBench, PlansThatRoundElsewhereAreRight) {
   const std::vector<std::pair<const char*, Write>> cases = {
       {"layers",

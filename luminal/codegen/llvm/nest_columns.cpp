@@ -113,7 +113,17 @@ void NestEmitter::for_each_of_columns(llvm::function_ref<void()> body) {
 
 /// Statements of a loop are run one after the other, each for all lanes of the block.
 void NestEmitter::emit_interchanged(const Statement& loop, const Range& range) {
-  columns_ = Columns{.axis = loop.axes.back(), .range = range};
+  columns_ = Columns{.loop = &loop, .axis = loop.axes.back(), .range = range};
+  for (const Statement& each : loop.body) {
+    if (each.kind != StatementKind::kLoop || each.axes.size() != 1 || !options_.prefetch_rows)
+      continue;
+    if (columns_->first == nullptr) {
+      columns_->first = &each;
+    } else if (each.axes[0].axis_extent() == columns_->first->axes[0].axis_extent() &&
+               has_new_costly_work(each) && columns_->asking == nullptr) {
+      columns_->asking = &each;
+    }
+  }
   const auto put = [&](size_t number, Value* value) {
     code_.store(stored_dtype(nest_.accumulators[number].dtype), value, column_sum(number),
                 builder_.index(0), {.mask = mask_});
@@ -170,6 +180,36 @@ void NestEmitter::pass_of_columns(const Statement& pass, int rows_at_once,
   from(from, 0);
 }
 
+/// Memory would be idle while much is computed: asks for a row of the next block, as the first pass
+/// will read it.
+void NestEmitter::ask_for_next_block(Value* row) {
+  constexpr int64_t kLine = 64;
+  const Expr& along = columns_->first->axes[0];
+  const std::map<int64_t, Value*> here = axes_;
+  Value* lane = ir_.CreateAdd(next_ranges_.back().begin, column());
+  for (size_t k = 0; k < next_ranges_.size(); ++k)
+    axes_[columns_->loop->axes[k].axis_id()] = next_ranges_[k].begin;
+  axes_[columns_->axis.axis_id()] = lane;
+  axes_[along.axis_id()] = row;
+  std::vector<kernel::BodyId> values;
+  for (const Statement& each : columns_->first->body)
+    if (each.kind == StatementKind::kAccumulate) values.push_back(each.value);
+  for (const kernel::BodyId id : arena_.reachable(values)) {
+    const kernel::BodyNode& node = arena_[id];
+    if (node.kind != kernel::BodyKind::kLoad || !node.index_values.empty()) continue;
+    const graph::TensorType& type = arena_.tensor(node.tensor);
+    const Expr position = position_of(node.exprs, type.shape);
+    const auto stride = stride_along(position, columns_->axis);
+    if (!stride || !stride->stride.is_constant(1) || !position.depends_on(along)) continue;
+    const int bytes = std::max(1, graph::bits(type.dtype) / 8);
+    Value* at = ir_.CreateMul(index_at_first_lane(position), builder_.index(bytes));
+    Value* line = builder_.offset(buffers_.at(node.tensor), at);
+    for (int64_t from = 0; from < int64_t{plan_.lanes()} * bytes; from += kLine)
+      builder_.prefetch(builder_.offset(line, from), 2);
+  }
+  axes_ = here;
+}
+
 /// A pass that adds rows to sums.
 void NestEmitter::reduce_columns(const Statement& pass) {
   std::vector<size_t> numbers;
@@ -188,6 +228,7 @@ void NestEmitter::reduce_columns(const Statement& pass) {
       for (int row = 0; row < count; ++row) {
         axes_[pass.axes.back().axis_id()] = ir_.CreateAdd(first, builder_.index(row));
         emit_block(pass.body);
+        if (&pass == columns_->asking) ask_for_next_block(axes_.at(pass.axes[0].axis_id()));
       }
       for (size_t i = 0; i < numbers.size(); ++i) {
         const kernel::Accumulator& sum = nest_.accumulators[numbers[i]];

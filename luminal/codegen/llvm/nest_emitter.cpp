@@ -79,21 +79,27 @@ void NestEmitter::emit_items() {
   }
   builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
     known_.emplace_back();
-    Value* rest = item;
-    std::vector<Range> ranges(loop.axes.size());
-    for (size_t k = loop.axes.size(); k-- > 0;) {
-      // What is not cut needs no arithmetic.
-      if (ceil_div(loop.axes[k].axis_extent(), plan_.blocks()[k]).is_constant(1)) {
-        ranges[k] = {builder_.index(0), extents[k]};
-        continue;
+    const auto ranges_of = [&](Value* number) {
+      Value* rest = number;
+      std::vector<Range> ranges(loop.axes.size());
+      for (size_t k = loop.axes.size(); k-- > 0;) {
+        // What is not cut needs no arithmetic.
+        if (ceil_div(loop.axes[k].axis_extent(), plan_.blocks()[k]).is_constant(1)) {
+          ranges[k] = {builder_.index(0), extents[k]};
+          continue;
+        }
+        // The outermost needs no remainder.
+        Value* block = k == 0 ? rest : ir_.CreateSRem(rest, counts[k]);
+        if (k > 0) rest = ir_.CreateSDiv(rest, counts[k]);
+        Value* begin = ir_.CreateMul(block, blocks[k]);
+        ranges[k] = {begin, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                                      ir_.CreateAdd(begin, blocks[k]), extents[k])};
       }
-      // The outermost needs no remainder.
-      Value* number = k == 0 ? rest : ir_.CreateSRem(rest, counts[k]);
-      if (k > 0) rest = ir_.CreateSDiv(rest, counts[k]);
-      Value* begin = ir_.CreateMul(number, blocks[k]);
-      ranges[k] = {begin, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
-                                                    ir_.CreateAdd(begin, blocks[k]), extents[k])};
-    }
+      return ranges;
+    };
+    const std::vector<Range> ranges = ranges_of(item);
+    next_ranges_ = plan_.is_interchanged(loop) ? ranges_of(ir_.CreateAdd(item, builder_.index(1)))
+                                               : std::vector<Range>{};
     emit_item(loop, ranges, 0);
     known_.pop_back();
   });

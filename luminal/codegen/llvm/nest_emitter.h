@@ -174,15 +174,19 @@ class NestEmitter final : private BodyValues {
   void reduce_columns(const kernel::Statement& pass);
   void store_columns(const kernel::Statement& pass);
   void for_each_of_columns(llvm::function_ref<void()> body);
+  void ask_for_next_block(llvm::Value* row);
   llvm::Value* column();
   llvm::Value* column_sum(size_t number);
   llvm::Value* position_in_row(const symbolic::Expr& row);
   /// The block of lanes whose passes are being written.
   struct Columns {
+    const kernel::Statement* loop;
     symbolic::Expr axis;
     Range range;
-    std::vector<size_t> started = {};         // sums that lie in scratch
-    std::vector<kernel::BodyId> values = {};  // of a lane, that later passes use
+    const kernel::Statement* first = nullptr;   // the pass that waits for memory
+    const kernel::Statement* asking = nullptr;  // the one that asks for the next block meanwhile
+    std::vector<size_t> started = {};           // sums that lie in scratch
+    std::vector<kernel::BodyId> values = {};    // of a lane, that later passes use
   };
 
   // nest_sums.cpp: accumulators
@@ -245,6 +249,7 @@ class NestEmitter final : private BodyValues {
   std::vector<RowLoad> row_loads_;
   std::optional<Waiting> waiting_;
   std::optional<Columns> columns_;
+  std::vector<Range> next_ranges_;  // of the item after this one, where its lines are asked for
   std::optional<ShortRows> short_rows_;  // of the row, or of the lanes, that is being written
 };
 

@@ -79,21 +79,27 @@ void NestEmitter::emit_items() {
   }
   builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
     known_.emplace_back();
-    Value* rest = item;
-    std::vector<Range> ranges(loop.axes.size());
-    for (size_t k = loop.axes.size(); k-- > 0;) {
-      // What is not cut needs no arithmetic.
-      if (ceil_div(loop.axes[k].axis_extent(), plan_.blocks()[k]).is_constant(1)) {
-        ranges[k] = {builder_.index(0), extents[k]};
-        continue;
+    const auto ranges_of = [&](Value* number) {
+      Value* rest = number;
+      std::vector<Range> ranges(loop.axes.size());
+      for (size_t k = loop.axes.size(); k-- > 0;) {
+        // What is not cut needs no arithmetic.
+        if (ceil_div(loop.axes[k].axis_extent(), plan_.blocks()[k]).is_constant(1)) {
+          ranges[k] = {builder_.index(0), extents[k]};
+          continue;
+        }
+        // The outermost needs no remainder.
+        Value* block = k == 0 ? rest : ir_.CreateSRem(rest, counts[k]);
+        if (k > 0) rest = ir_.CreateSDiv(rest, counts[k]);
+        Value* begin = ir_.CreateMul(block, blocks[k]);
+        ranges[k] = {begin, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                                      ir_.CreateAdd(begin, blocks[k]), extents[k])};
       }
-      // The outermost needs no remainder.
-      Value* number = k == 0 ? rest : ir_.CreateSRem(rest, counts[k]);
-      if (k > 0) rest = ir_.CreateSDiv(rest, counts[k]);
-      Value* begin = ir_.CreateMul(number, blocks[k]);
-      ranges[k] = {begin, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
-                                                    ir_.CreateAdd(begin, blocks[k]), extents[k])};
-    }
+      return ranges;
+    };
+    const std::vector<Range> ranges = ranges_of(item);
+    next_ranges_ = plan_.is_interchanged(loop) ? ranges_of(ir_.CreateAdd(item, builder_.index(1)))
+                                               : std::vector<Range>{};
     emit_item(loop, ranges, 0);
     known_.pop_back();
   });
@@ -152,10 +158,14 @@ void NestEmitter::emit_body(const Statement& loop) {
         asking_loop_ = loops_of_row_;
     }
   }
+  const bool is_short =
+      &loop == plan_.parallel_loop() && (plan_.has_rows_in_lanes() || plan_.has_rows_written_out());
+  if (is_short) short_rows_.emplace();
   if (waiting_ && loop.role == LoopRole::kRow)
     emit_waiting_row(loop);
   else
     emit_block(loop.body);
+  if (is_short) short_rows_.reset();
   if (loop.role == LoopRole::kRow) row_loads_.clear();  // positions that no loop after it knows
   row_axis_ = outer_row;
   open_axes_.erase(open_axes_.begin() + static_cast<std::ptrdiff_t>(outer_axes), open_axes_.end());
@@ -225,6 +235,7 @@ void NestEmitter::emit_loop(const Statement& loop, size_t depth) {
   const bool last = depth + 1 == loop.axes.size();
   if (last && !lane_axis_ && plan_.is_vectorised(loop))
     return emit_lanes(loop, {builder_.index(0), extent});
+  if (short_rows_) return emit_written_out_row(loop);
   const std::vector<size_t> carried = carried_sums(loop);
   Carried initial;
   for (const size_t number : carried) initial.push_back(sums_[number].value);
@@ -251,9 +262,13 @@ void NestEmitter::keep(const Statement& statement) {
   const kernel::RowBuffer& buffer = nest_.buffers[statement.buffer];
   const int lanes = lane_axis_ ? plan_.lanes() : 1;
   Value* value = widened(value_of(statement.value), lanes);
+  if (short_rows_) {
+    short_rows_->kept[{statement.buffer, *place_in_row(buffer.written_axis)}] = value;
+    return;
+  }
   Value* base = builder_.offset(entry_.scratch, index_.emit(plan_.row_offset(statement.buffer)));
   code_.store(stored_dtype(arena_[buffer.written].dtype), value, base,
-              index_at_first_lane(buffer.written_axis), {.mask = mask_});
+              position_in_row(buffer.written_axis), {.mask = mask_});
 }
 
 void NestEmitter::store(const Statement& statement) {
@@ -265,6 +280,7 @@ void NestEmitter::store(const Statement& statement) {
   if (!lane_axis_) return code_.store(type.dtype, value, base, index_.emit(position));
   const int lanes = plan_.lanes();
   value = widened(value, lanes);
+  if (plan_.has_rows_in_lanes() && store_along_row(statement, value)) return;
   const auto stride = stride_along(position, *lane_axis_);
   if (!stride || !stride->stride.is_constant(1) || depends_on_lanes(stride->rest))
     return code_.scatter(type.dtype, value, base, index_.emit(position),

@@ -68,7 +68,7 @@ class NestEmitter final : private BodyValues {
   Carried lane_turn(const LaneLoop& lane, llvm::Value* first, llvm::ArrayRef<llvm::Value*> now,
                     size_t count, llvm::Value* mask);
   void emit_lanes(const kernel::Statement& loop, const Range& range);
-  void emit_written_out(const LaneLoop& lane);
+  Carried emit_written_out(LaneLoop& lane);
   Carried emit_lane_loops(const LaneLoop& lane, const Range& range, llvm::Value* aligned);
   void close_sums(const LaneLoop& lane, const Carried& state);
   bool is_written_out(const kernel::Statement& loop, const Range& range) const;
@@ -94,7 +94,8 @@ class NestEmitter final : private BodyValues {
 
   // nest_transposed.cpp: squares
   void emit_transposed(const kernel::Statement& loop, const Range& rows, const Range& columns);
-  std::vector<size_t> roots_in_line(const kernel::Statement& loop) const;
+  std::vector<size_t> roots_in_line(const kernel::Statement& loop,
+                                    const symbolic::Expr& axis) const;
   /// Runs of a load that lies across, one for each lane.
   struct Tile {
     llvm::Type* element;  // its bits
@@ -141,9 +142,54 @@ class NestEmitter final : private BodyValues {
     bool stores = false;  // the loop that is being written stores the row before
   };
 
-  // nest_sums.cpp: accumulators
+  // nest_short_rows.cpp: rows that are written out, or that lie in lanes
+  void emit_written_out_row(const kernel::Statement& loop);
+  std::optional<int64_t> place_in_row(const symbolic::Expr& axis) const;
+  llvm::Value* load_along_row(graph::DType dtype, llvm::Value* base, kernel::NodeId tensor,
+                              const symbolic::Expr& position);
+  std::vector<llvm::Value*> load_square(graph::DType dtype, llvm::Value* base,
+                                        const NestPlan::AlongRow& along);
+  bool store_along_row(const kernel::Statement& statement, llvm::Value* value);
+  void store_square(const kernel::Root& root, const NestPlan::AlongRow& along,
+                    llvm::ArrayRef<llvm::Value*> columns);
+  llvm::SmallVector<llvm::Value*, 16> in_lines(llvm::ArrayRef<llvm::Value*> joined, int width,
+                                               int count);
+  /// Rows of a turn whose lanes are rows.
+  struct ShortRows {
+    struct Read {
+      kernel::NodeId tensor;
+      symbolic::Expr rest;
+      std::vector<llvm::Value*> columns;
+    };
+    std::vector<Read> reads;
+    std::map<size_t, std::vector<llvm::Value*>> stores;  // by root
+    /// What is kept of a row, by buffer and place in the row.
+    std::map<std::pair<size_t, int64_t>, llvm::Value*> kept;
+  };
+
+  // nest_columns.cpp: passes over a block of lanes, row by row
   void emit_interchanged(const kernel::Statement& loop, const Range& range);
-  llvm::Value* interchanged_sum(size_t number, llvm::Value* begin);
+  void pass_of_columns(const kernel::Statement& pass, int rows_at_once,
+                       llvm::function_ref<void(llvm::Value* first, int count)> rows);
+  void reduce_columns(const kernel::Statement& pass);
+  void store_columns(const kernel::Statement& pass);
+  void for_each_of_columns(llvm::function_ref<void()> body);
+  void ask_for_next_block(llvm::Value* row);
+  llvm::Value* column();
+  llvm::Value* column_sum(size_t number);
+  llvm::Value* position_in_row(const symbolic::Expr& row);
+  /// The block of lanes whose passes are being written.
+  struct Columns {
+    const kernel::Statement* loop;
+    symbolic::Expr axis;
+    Range range;
+    const kernel::Statement* first = nullptr;   // the pass that waits for memory
+    const kernel::Statement* asking = nullptr;  // the one that asks for the next block meanwhile
+    std::vector<size_t> started = {};           // sums that lie in scratch
+    std::vector<kernel::BodyId> values = {};    // of a lane, that later passes use
+  };
+
+  // nest_sums.cpp: accumulators
   void reset(size_t number);
   void accumulate(const kernel::Statement& statement);
   void online_step(const kernel::Statement& statement);
@@ -202,6 +248,9 @@ class NestEmitter final : private BodyValues {
   };
   std::vector<RowLoad> row_loads_;
   std::optional<Waiting> waiting_;
+  std::optional<Columns> columns_;
+  std::vector<Range> next_ranges_;  // of the item after this one, where its lines are asked for
+  std::optional<ShortRows> short_rows_;  // of the row, or of the lanes, that is being written
 };
 
 }  // namespace luminal::codegen

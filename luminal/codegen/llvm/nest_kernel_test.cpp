@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "luminal/codegen/llvm/jit_for_tests.h"
+#include "luminal/graph/elements.h"
 #include "luminal/kernel/test_kernels.h"
 #include "luminal/runtime/cpu/arena.h"
 
@@ -122,6 +125,165 @@ TEST(NestKernel, SoftmaxOfNarrowFloatsKeepsMorePrecision) {
 TEST(NestKernel, SoftmaxInF64) {
   check(softmax_sample(DType::kF64, 5, 50, true), host_target(),
         {.online = false, .keep_rows = true}, {}, {1e-14, 1e-13});
+}
+
+/// A softmax along the middle of three axes, times a number for each row of it, and what its
+/// denominators are. Some of what is summed is infinite or no number.
+Sample middle_sample(DType dtype, int64_t batch, int64_t rows, int64_t columns,
+                     bool symbolic_dims = false) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  Expr b = batch;
+  Expr m = rows;
+  Expr n = columns;
+  if (symbolic_dims) {
+    b = Expr::variable("b", {0, 1 << 20});
+    m = Expr::variable("m", {0, 1 << 20});
+    n = Expr::variable("n", {0, 1 << 20});
+    sample.dims = {{"b", batch}, {"m", rows}, {"n", columns}};
+  }
+  const int inwards[] = {0, 2, 1};
+  const auto along = [&](NodeId node) {
+    return Edge{graph.whole(node).view.insert_axis(1, m), node};
+  };
+  const auto down = [&](NodeId node) {
+    return Edge{graph.whole(node).view.permute(inwards), node};
+  };
+  const NodeId x = graph.add_input("x", dtype, {b, m, n});
+  const NodeId scale = graph.add_input("scale", dtype, {m});
+  const NodeId most = graph.add(Op::kReduceMax, {down(x)}, graph::ReduceAttribute{1});
+  const NodeId minus = graph.add_constant(Scalar::of(dtype, -1));
+  const NodeId negated = graph.add(Op::kMul, {graph.whole(most), {View({}, {b, n}, {}), minus}});
+  const NodeId sum = graph.add(Op::kAdd, {graph.whole(x), along(negated)});
+  const NodeId e = graph.add(Op::kExp, {graph.whole(sum)});
+  const NodeId total = graph.add(Op::kSum, {down(e)}, graph::ReduceAttribute{1});
+  const NodeId y = graph.add(Op::kDiv, {graph.whole(e), along(total)});
+  const Edge of_row{graph.whole(scale).view.insert_axis(1, n).insert_axis(0, b), scale};
+  graph.add_output("y", graph.whole(graph.add(Op::kMul, {graph.whole(y), of_row})));
+  graph.add_output("total", graph.whole(total));
+  Array values = random_array(dtype, {batch, rows, columns}, 5);
+  const double specials[] = {NAN, INFINITY, -INFINITY};
+  for (size_t k = 0; k < std::size(specials) && batch * rows * columns > 7; ++k)
+    graph::store(dtype, values.mutable_bytes().data(),
+                 static_cast<int64_t>(k) * 2 % (batch * rows * columns), {&specials[k], 1});
+  sample.inputs.emplace("x", std::move(values));
+  sample.inputs.emplace("scale", random_array(dtype, {rows}, 6));
+  return sample;
+}
+
+Closeness closeness_of(DType dtype) {
+  if (dtype == DType::kF64) return {1e-13, 1e-13};
+  return dtype == DType::kF32 ? Closeness{1e-5, 3e-6} : Closeness{3e-2, 3e-2};
+}
+
+TEST(NestKernel, SoftmaxOfTheMiddleGoesRowByRow) {
+  struct Size {
+    int64_t batch, rows, columns;
+  };
+  for (const CpuTarget& target : targets())
+    for (const bool keep : {false, true})
+      for (const Size& size : {Size{2, 20, 40},
+                               {3, 17, 5},
+                               {1, 100, 2100},
+                               {2, 600, 64},
+                               {2, 1, 33},
+                               {2, 0, 20},
+                               {0, 20, 20},
+                               {3, 8, 1},
+                               {2, 9, 70}})
+        for (const bool symbolic_dims : {false, true})
+          check(middle_sample(DType::kF32, size.batch, size.rows, size.columns, symbolic_dims),
+                target, {.online = false, .keep_rows = keep},
+                {.streaming_bytes = keep && size.columns % 16 == 0 ? 64 : 0},
+                closeness_of(DType::kF32));
+}
+
+TEST(NestKernel, SoftmaxOfTheMiddleInOtherDtypes) {
+  for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
+    for (const int64_t columns : {5, 37, 64})
+      check(middle_sample(dtype, 2, 30, columns), host_target(),
+            {.online = false, .keep_rows = true}, {}, closeness_of(dtype));
+}
+
+/// Of rows that lie `gap` apart: a softmax times a number for each column and each row, and their
+/// sums.
+Sample short_rows_sample(DType dtype, int64_t rows, int64_t columns, int64_t gap,
+                         bool symbolic_rows) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  Expr m = rows;
+  if (symbolic_rows) {
+    m = Expr::variable("m", {0, 1 << 20});
+    sample.dims = {{"m", rows}};
+  }
+  const Expr n = columns;
+  const NodeId x = graph.add_input("x", dtype, {m, columns + gap});
+  const NodeId by_column = graph.add_input("by_column", dtype, {n});
+  const NodeId by_row = graph.add_input("by_row", dtype, {m});
+  const Edge seen{graph.whole(x).view.slice(1, 0, n), x};
+  const auto along = [&](NodeId row) { return Edge{graph.whole(row).view.insert_axis(1, n), row}; };
+  const NodeId most = graph.add(Op::kReduceMax, {seen}, graph::ReduceAttribute{1});
+  const NodeId minus = graph.add_constant(Scalar::of(dtype, -1));
+  const NodeId negated = graph.add(Op::kMul, {graph.whole(most), {View({}, {m}, {}), minus}});
+  const NodeId e = graph.add(Op::kExp, {graph.whole(graph.add(Op::kAdd, {seen, along(negated)}))});
+  const NodeId total = graph.add(Op::kSum, {graph.whole(e)}, graph::ReduceAttribute{1});
+  const NodeId y = graph.add(Op::kDiv, {graph.whole(e), along(total)});
+  const Edge of_column{graph.whole(by_column).view.insert_axis(0, m), by_column};
+  const NodeId scaled = graph.add(Op::kMul, {graph.whole(y), of_column});
+  graph.add_output("y", graph.whole(graph.add(Op::kAdd, {graph.whole(scaled), along(by_row)})));
+  graph.add_output("sum", graph.whole(graph.add(Op::kSum, {seen}, graph::ReduceAttribute{1})));
+  Array values = random_array(dtype, {rows, columns + gap}, 5);
+  const double specials[] = {NAN, INFINITY, -INFINITY};
+  for (size_t k = 0; k < std::size(specials) && rows > 20; ++k)
+    graph::store(dtype, values.mutable_bytes().data(),
+                 static_cast<int64_t>(7 * k + 1) * (columns + gap) + columns / 2,
+                 {&specials[k], 1});
+  sample.inputs.emplace("x", std::move(values));
+  sample.inputs.emplace("by_column", random_array(dtype, {columns}, 6));
+  sample.inputs.emplace("by_row", random_array(dtype, {rows}, 7));
+  return sample;
+}
+
+TEST(NestKernel, ShortRowsOfEveryLength) {
+  for (const CpuTarget& target : targets())
+    for (const int64_t columns : {1, 2, 3, 4, 5, 7, 8, 9, 10, 13, 16, 17, 31, 33, 48, 64, 100, 128})
+      for (const int64_t rows : {63, 64, 83, 400})
+        check(short_rows_sample(DType::kF32, rows, columns, rows == 83 ? 2 : 0, rows == 400),
+              target, {.online = false, .keep_rows = rows != 64},
+              {.streaming_bytes = rows == 64 || rows == 83 ? 0 : 64}, closeness_of(DType::kF32));
+}
+
+TEST(NestKernel, ShortRowsOfEveryDtype) {
+  for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
+    for (const int64_t columns : {3, 8, 10, 16, 20, 48, 100, 200})
+      for (const bool streaming : {false, true})
+        check(short_rows_sample(dtype, 85, columns, streaming ? 0 : 1, streaming), host_target(),
+              {.online = false, .keep_rows = true}, {.streaming_bytes = streaming ? 64 : 0},
+              closeness_of(dtype));
+}
+
+/// Each row less its largest element, and that element's count: integers and what is compared.
+TEST(NestKernel, ShortRowsOfIntegers) {
+  for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kI32, DType::kI64})
+    for (const int64_t columns : {2, 6, 10, 16, 40}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const int64_t rows = 150;
+      const auto along = [&](NodeId row) {
+        return Edge{graph.whole(row).view.insert_axis(1, columns), row};
+      };
+      const NodeId x = graph.add_input("x", dtype, {rows, columns});
+      const NodeId most = graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{1});
+      const NodeId hit = graph.add(Op::kEqual, {graph.whole(x), along(most)});
+      const NodeId number = graph.add_cast(Op::kCast, graph.whole(hit), DType::kI32);
+      const NodeId count = graph.add(Op::kSum, {graph.whole(number)}, graph::ReduceAttribute{1});
+      graph.add_output("product", graph.whole(graph.add(Op::kMul, {graph.whole(x), along(most)})));
+      graph.add_output("shares",
+                       graph.whole(graph.add(Op::kMul, {graph.whole(number), along(count)})));
+      sample.inputs.emplace("x", random_array(dtype, {rows, columns}, 5));
+      for (const CpuTarget& target : targets())
+        check(sample, target, {.online = false, .keep_rows = true}, {.round_each = true}, {});
+    }
 }
 
 /// Sums along either axis of a matrix, plain and transposed, with a scale.

@@ -66,14 +66,17 @@ Carried NestEmitter::lane_turn(const LaneLoop& lane, Value* first, llvm::ArrayRe
 /// The last axis of a loop, several lanes at a time: whole vectors first, then masked ones. Sums
 /// over the axis have a vector per unrolled copy, brought together at the end.
 void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
-  const LaneLoop lane = lane_loop(loop);
+  LaneLoop lane = lane_loop(loop);
   lanes_reduce_ = loop.role == LoopRole::kReduction;
   Value* aligned = lanes_reduce_ ? nullptr : first_aligned(loop, range);
+  const bool short_row = short_rows_ && !plan_.has_rows_in_lanes();
+  // A few vectors are stored at once wherever they lie.
+  if (short_row && aligned != nullptr) aligned_roots_.clear();
   lane_axis_ = lane.axis;
   ++inner_loops_;
   Carried sums;
-  if (aligned == nullptr && is_written_out(loop, range))
-    emit_written_out(lane);
+  if (short_row || (aligned == nullptr && is_written_out(loop, range)))
+    sums = emit_written_out(lane);
   else
     sums = emit_lane_loops(lane, range, aligned);
   aligned_roots_.clear();
@@ -82,15 +85,28 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
   close_sums(lane, sums);
 }
 
-/// All vectors one after the other, the last one masked.
-void NestEmitter::emit_written_out(const LaneLoop& lane) {
+/// All vectors one after the other, the last one masked; gives what is carried at their end.
+Carried NestEmitter::emit_written_out(LaneLoop& lane) {
   const int lanes = plan_.lanes();
   const int64_t extent = *lane.axis.axis_extent().constant_value();
+  const size_t count = lane.carried.size();
+  lane.copies = std::min(lane.copies, static_cast<size_t>((extent + lanes - 1) / lanes));
+  Carried sums;
+  for (size_t copy = 0; copy < lane.copies; ++copy)
+    for (const size_t number : lane.carried)
+      sums.push_back(
+          ops_.identity(nest_.accumulators[number].op, nest_.accumulators[number].dtype, lanes));
+  size_t copy = 0;
   for (int64_t first = 0; first < extent; first += lanes) {
     const int64_t left = extent - first;
     Value* mask = left < lanes ? builder_.lanes_below(builder_.index(left), lanes) : nullptr;
-    lane_turn(lane, builder_.index(first), {}, 1, mask);
+    const auto own = sums.begin() + static_cast<std::ptrdiff_t>(copy * count);
+    const Carried next = lane_turn(lane, builder_.index(first),
+                                   Carried(own, own + static_cast<std::ptrdiff_t>(count)), 1, mask);
+    std::copy(next.begin(), next.end(), own);
+    copy = (copy + 1) % lane.copies;
   }
+  return sums;
 }
 
 /// The loops of a range, whose whole vectors begin at `aligned` (null: at its begin); gives what is

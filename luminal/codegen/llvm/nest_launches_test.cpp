@@ -312,6 +312,23 @@ TEST(NestLaunches, PairsOfBf16ComeOutInTheirPlaces) {
     }
 }
 
+/// Matrices that are many are work enough for all threads without parts.
+TEST(NestLaunches, ColumnsOfManyMatricesAreSummedInOneLaunch) {
+  for (const auto& [batch, launches] : {std::pair<int64_t, int>{2, 2}, {64, 1}})
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const NodeId x = graph.add_input("x", dtype, {batch, 1000, 20});
+      const int inwards[] = {0, 2, 1};
+      const NodeId y = graph.add(Op::kSum, {{graph.whole(x).view.permute(inwards), x}},
+                                 graph::ReduceAttribute{1});
+      graph.add_output("y", graph.whole(y));
+      sample.inputs.emplace("x", filled(dtype, {batch, 1000, 20}, 9));
+      const double bound = dtype == DType::kBF16 ? 0.02 : 1e-5;
+      EXPECT_EQ(check(sample, {}, {bound * 20, bound}), launches);
+    }
+}
+
 /// What is made of a row's maximum, by name. Some rows have a NaN, the last at its end.
 Sample made_of_maximum(const std::string& name, DType dtype, int64_t rows, int64_t columns) {
   Sample sample;

@@ -194,7 +194,7 @@ void NestEmitter::store_waiting(Value* lane) {
   Value*& row = axes_[waiting_->row.axis_id()];
   Value* now = std::exchange(row, ir_.CreateSub(row, builder_.index(1)));
   axes_[last.axes[0].axis_id()] = lane;
-  const auto aligned = std::exchange(aligned_roots_, roots_in_line(last));
+  const auto aligned = std::exchange(aligned_roots_, roots_in_line(last, last.axes[0]));
   take_from_stack();
   emit_block(last.body);
   aligned_roots_ = aligned;

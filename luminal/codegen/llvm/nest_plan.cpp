@@ -1,6 +1,7 @@
 #include "luminal/codegen/llvm/nest_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace luminal::codegen {
@@ -50,8 +51,8 @@ bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> valu
   });
 }
 
-/// Steps of a reduction that is written out within a vector of outputs.
-constexpr int64_t kShortWindow = 16;
+/// Rows of so many vectors are few enough to be written out.
+constexpr int64_t kMostVectorsOfRow = 8;
 
 /// Elements narrower than this leave too little of a row at a time where they are transposed.
 constexpr int kWordBits = 32;
@@ -93,6 +94,7 @@ NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const C
   choose_streaming();
   transposition_ = find_transposition();
   overlap_ = find_overlap();
+  if (overlap_) rows_written_out_ = false;
   choose_blocks();
   place_scratch();
 }
@@ -218,11 +220,26 @@ void NestPlan::choose_lanes() {
   }
   for (const kernel::NodeId output : outputs_) touch(arena_.tensor(output).dtype);
   const int vector = target_.vector_bytes() * 8;
+  if (fits_rows_in_lanes()) {
+    rows_in_lanes_ = true;
+    lanes_ = std::max(vector / widest, static_cast<int>(std::bit_ceil(longest_row())));
+    if (lanes_ * widest <= kMostRegisters * vector) return;
+    rows_in_lanes_ = false;
+  }
   lanes_ = std::min(vector / narrowest, kMostRegisters * vector / widest);
+  if (options_.lanes == 0 && are_rows_short(kMostVectorsOfRow * lanes_)) {
+    // No vectors of several registers: their number is enough to keep the units busy.
+    rows_written_out_ = fits_rows_written_out();
+    if (rows_written_out_) {
+      unroll_ = std::max(1, options_.unroll / std::max(1, lanes_ * widest / vector));
+      return;
+    }
+  }
   // What takes many instructions one after the other runs best several vectors at a time.
   if (const Statement* loop = parallel_loop(); loop != nullptr && is_costly(*loop))
     lanes_ = std::min(2 * lanes_, kMostRegisters * vector / widest);
-  if (const Statement* loop = parallel_loop(); loop != nullptr && !has_inner_loops(*loop))
+  if (const Statement* loop = parallel_loop();
+      loop != nullptr && (!has_inner_loops(*loop) || is_vectorised(*loop)))
     if (const auto extent = loop->axes.back().axis_extent().constant_value())
       while (lanes_ > vector / widest && lanes_ / 2 >= *extent) lanes_ /= 2;
   if (options_.lanes > 0) lanes_ = options_.lanes;
@@ -283,7 +300,7 @@ void NestPlan::choose_blocks() {
     return;
   }
   if (is_interchanged(*loop)) {
-    blocks_.back() = rounded(kInterchangedBlock);
+    blocks_.back() = columns_of_block(*loop);
     return;
   }
   if (overlap_) {
@@ -294,8 +311,10 @@ void NestPlan::choose_blocks() {
   size_t next = loop->axes.size();
   if (is_vectorised(*loop)) {
     --next;
-    blocks_[next] = rounded(has_inner_loops(*loop) ? unit : options_.block);
-    inner = inner * (has_inner_loops(*loop) ? Expr(unit) : loop->axes[next].axis_extent());
+    int64_t lanes = has_inner_loops(*loop) ? unit : options_.block;
+    if (rows_in_lanes_) lanes = std::max<int64_t>(1, options_.block / *inner.constant_value());
+    blocks_[next] = rounded(lanes);
+    inner = inner * (has_inner_loops(*loop) ? blocks_[next] : loop->axes[next].axis_extent());
   }
   while (next-- > 0 && !provably_ge(inner, options_.block)) {
     blocks_[next] = max(Expr(1), floor_div(options_.block, max(Expr(1), inner)));
@@ -312,35 +331,20 @@ void NestPlan::place_scratch() {
     end = end + ceil_div(bytes, 64) * 64 + 64;
     return offset;
   };
+  const bool columns = parallel_loop() != nullptr && is_interchanged(*parallel_loop());
+  const Expr width = columns ? blocks_.back() : Expr(1);
   for (const kernel::RowBuffer& buffer : nest_.buffers)
-    row_offsets_.push_back(place(buffer.written_axis.axis_extent(), arena_[buffer.written].dtype));
+    row_offsets_.push_back(
+        place(buffer.written_axis.axis_extent() * width, arena_[buffer.written].dtype));
   for (const kernel::Accumulator& accumulator : nest_.accumulators) {
     Expr elements = 1;
     for (const Expr& axis : accumulator.vector_axes) elements = elements * axis.axis_extent();
     accumulator_offsets_.push_back(
         accumulator.vector_axes.empty() ? Expr(0) : place(elements, accumulator.dtype));
   }
-  interchanged_offset_ = end;
-  if (parallel_loop() != nullptr && is_interchanged(*parallel_loop()))
-    for (const kernel::Accumulator& accumulator : nest_.accumulators)
-      place(kInterchangedBlock, accumulator.dtype);
+  for (const kernel::Accumulator& accumulator : nest_.accumulators)
+    interchanged_offsets_.push_back(columns ? place(width, accumulator.dtype) : Expr(0));
   scratch_bytes_ = end;
-}
-
-bool NestPlan::is_interchanged(const Statement& loop) const {
-  if (!has_inner_loops(loop) || !is_vectorised(loop) || nest_.accumulators.empty()) return false;
-  int loops = 0;
-  for (const Statement& statement : loop.body) {
-    if (statement.kind == StatementKind::kLet && loops == 0) return false;
-    if (statement.kind != StatementKind::kLoop) continue;
-    ++loops;
-    if (statement.online || has_inner_loops(statement)) return false;
-    // Windows are short: their sums stay in registers.
-    Expr steps = 1;
-    for (const Expr& axis : statement.axes) steps = steps * axis.axis_extent();
-    if (provably_ge(kShortWindow, steps)) return false;
-  }
-  return loops == 1 && &loop == parallel_loop();
 }
 
 int NestPlan::contiguous_loads_in(const Statement& loop, const Expr& axis) const {
@@ -387,9 +391,10 @@ bool NestPlan::is_vectorised(const Statement& loop) const {
   const auto extent = axis.axis_extent().constant_value();
   if (!has_inner_loops(loop)) return !extent || *extent >= 4 || loop.role == LoopRole::kOutput;
   if (!is_independent(loop.role)) return false;
+  if (rows_in_lanes_ && &loop == parallel_loop()) return true;
   for (const kernel::Accumulator& accumulator : nest_.accumulators)
     if (!accumulator.vector_axes.empty()) return false;
-  if (!nest_.buffers.empty()) return false;
+  if (!nest_.buffers.empty() && !holds_passes(loop)) return false;
   if (extent && *extent < 4) return false;
   // Both directions are possible; memory decides, and outputs that do not wait for each other win
   // a draw of nothing.
@@ -435,11 +440,11 @@ int64_t NestPlan::number_of(BodyId id) const {
 }
 
 std::string NestPlan::key() const {
-  std::string text =
-      fmt::format("nest lanes {} unroll {} streaming {} {} prefetch {} round {} accuracy {}\n",
-                  lanes_, unroll(), static_cast<int>(streaming_),
-                  streaming_ == Streaming::kBySize ? options_.streaming_bytes : 0,
-                  options_.prefetch_rows, options_.round_each, static_cast<int>(options_.accuracy));
+  std::string text = fmt::format(
+      "nest lanes {}{}{} unroll {} streaming {} {} prefetch {} round {} accuracy {}\n", lanes_,
+      rows_in_lanes_ ? " of rows" : "", rows_written_out_ ? " written out" : "", unroll(),
+      static_cast<int>(streaming_), streaming_ == Streaming::kBySize ? options_.streaming_bytes : 0,
+      options_.prefetch_rows, options_.round_each, static_cast<int>(options_.accuracy));
   const auto write_exprs = [&](std::span<const Expr> exprs) {
     for (const Expr& expr : exprs) {
       text += fmt::format(" {}", expr);

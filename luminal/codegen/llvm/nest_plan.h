@@ -13,9 +13,6 @@
 
 namespace luminal::codegen {
 
-/// Elements of a block whose sums are kept in scratch: some pages of the nearest cache.
-inline constexpr int64_t kInterchangedBlock = 2048;
-
 /// When stores go past the caches.
 enum class Streaming : uint8_t { kNever, kAlways, kBySize };
 
@@ -47,7 +44,9 @@ class NestPlan {
     return accumulator_offsets_[accumulator];
   }
   /// Where the sums of an interchanged loop lie.
-  const symbolic::Expr& interchanged_offset() const { return interchanged_offset_; }
+  const symbolic::Expr& interchanged_offset(size_t accumulator) const {
+    return interchanged_offsets_[accumulator];
+  }
   const symbolic::Expr& scratch_bytes() const { return scratch_bytes_; }
 
   /// Whether the last axis of a loop is spread over the lanes, if none is around it.
@@ -56,9 +55,26 @@ class NestPlan {
   /// Whether what a loop computes takes many instructions.
   bool is_costly(const kernel::Statement& loop) const;
 
-  /// Whether a vectorised loop holds one plain reduction that is better run row by row, with a sum
-  /// per lane of the whole block in scratch: memory is then read in long runs.
+  /// Whether a vectorised loop holds plain passes that are better run row by row, each for a whole
+  /// block of lanes, with their sums and the rows that are kept in scratch: memory is then read in
+  /// long runs.
   bool is_interchanged(const kernel::Statement& loop) const;
+
+  /// Whether the rows of the parallel loop are so short that its lanes are rows: steps of the loops
+  /// inside are written one after the other, and what is read or stored along the rows is
+  /// transposed in registers (nest_short_rows.cpp).
+  bool has_rows_in_lanes() const { return rows_in_lanes_; }
+  /// Whether a value of the parallel loop lies along its rows: the axis inside of which it runs
+  /// along, if any, and its stride along the lanes.
+  struct AlongRow {
+    symbolic::Expr axis;
+    symbolic::Expr rest;  ///< the position without that axis
+    symbolic::Expr stride;
+  };
+  std::optional<AlongRow> along_row(const symbolic::Expr& position) const;
+  /// Whether all loops over a row of the parallel loop are written out, vector by vector: what is
+  /// kept of the row stays in registers.
+  bool has_rows_written_out() const { return rows_written_out_; }
 
   /// Loads of the parallel loop that run along another of its axes than the last one, and that
   /// axis: squares of them are transposed in registers.
@@ -101,6 +117,12 @@ class NestPlan {
   void choose_lanes();
   void choose_streaming();
   void choose_blocks();
+  bool are_rows_short(int64_t most) const;
+  bool fits_rows_in_lanes() const;
+  bool fits_rows_written_out() const;
+  uint64_t longest_row() const;
+  symbolic::Expr columns_of_block(const kernel::Statement& loop) const;
+  bool holds_passes(const kernel::Statement& loop) const;
   symbolic::Expr work_inside(const kernel::Statement& loop) const;
   /// Loads inside of a loop that move by one element along an axis.
   int contiguous_loads_in(const kernel::Statement& loop, const symbolic::Expr& axis) const;
@@ -126,12 +148,14 @@ class NestPlan {
   std::vector<std::string> dims_;
   int lanes_ = 1;
   int unroll_ = 1;
+  bool rows_in_lanes_ = false;
+  bool rows_written_out_ = false;
   Streaming streaming_ = Streaming::kNever;
   symbolic::Expr result_bytes_;
   std::vector<symbolic::Expr> blocks_;
   std::vector<symbolic::Expr> row_offsets_;
   std::vector<symbolic::Expr> accumulator_offsets_;
-  symbolic::Expr interchanged_offset_;
+  std::vector<symbolic::Expr> interchanged_offsets_;
   std::optional<Transposition> transposition_;
   std::optional<Overlap> overlap_;
   symbolic::Expr scratch_bytes_;

@@ -87,8 +87,12 @@ class Splitter {
       if (!kernel::is_output_axis(axis)) return std::nullopt;
     const double outputs = size_of(node.free);
     const double length = size_of(node.exprs);
-    const bool columns = runs_down_columns(node);
+    const auto along = column_axis(node);
+    const bool columns = along.has_value();
     if (columns ? outputs >= kManyColumns && length < part_ : outputs >= kManyRows)
+      return std::nullopt;
+    // Many matrices whose columns are summed need no parts either.
+    if (columns && length < part_ && outputs >= kManyRows * size_of(std::span(&*along, 1)))
       return std::nullopt;
     const double wanted = columns ? std::max<double>(kRowsOfPart, part_ / outputs) : part_;
     if (length < 2 * wanted) return std::nullopt;
@@ -103,14 +107,18 @@ class Splitter {
     return Parting{axis, run, parts, extent - parts * run, columns};
   }
 
-  /// Whether the values run along an output axis in memory and not along one that is reduced.
-  bool runs_down_columns(const BodyNode& node) const {
-    if (node.free.empty()) return false;
-    int best = 0;
-    for (const Expr& axis : node.free)
-      if (kernel::typical_value(axis.axis_extent(), sizes_) >= 8)
-        best = std::max(best, contiguous_loads(arena_, node.children, axis));
-    return best > contiguous_loads(arena_, node.children, node.exprs.back());
+  /// The output axis that the values run along in memory, if they do not along one that is reduced.
+  std::optional<Expr> column_axis(const BodyNode& node) const {
+    int best = contiguous_loads(arena_, node.children, node.exprs.back());
+    std::optional<Expr> found;
+    for (const Expr& axis : node.free) {
+      if (kernel::typical_value(axis.axis_extent(), sizes_) < 8) continue;
+      const int loads = contiguous_loads(arena_, node.children, axis);
+      if (loads <= best) continue;
+      best = loads;
+      found = axis;
+    }
+    return found;
   }
 
   /// Reductions to be parted that need no other such, all of the same form.

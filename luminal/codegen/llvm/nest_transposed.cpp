@@ -16,7 +16,7 @@ using symbolic::Expr;
 
 /// A block of the result, walked along the rows of what is read.
 void NestEmitter::emit_transposed(const Statement& loop, const Range& rows, const Range& columns) {
-  aligned_roots_ = streaming_ ? roots_in_line(loop) : std::vector<size_t>{};
+  aligned_roots_ = streaming_ ? roots_in_line(loop, loop.axes.back()) : std::vector<size_t>{};
   const int run = plan_.transposition()->run;
   const int lanes = plan_.lanes();
   const bool whole = !plan_.masks_squares() || !aligned_roots_.empty();
@@ -46,14 +46,14 @@ void NestEmitter::emit_transposed(const Statement& loop, const Range& rows, cons
   });
 }
 
-/// The roots whose vectors are aligned wherever a row of the result begins.
-std::vector<size_t> NestEmitter::roots_in_line(const Statement& loop) const {
+/// The roots whose vectors along an axis are aligned wherever a row of the result begins.
+std::vector<size_t> NestEmitter::roots_in_line(const Statement& loop, const Expr& axis) const {
   std::vector<size_t> result;
   for (const Statement& statement : loop.body) {
     if (statement.kind != StatementKind::kStore) continue;
     const kernel::Root& root = nest_.kernel.roots[statement.root];
     const graph::TensorType& type = arena_.tensor(root.tensor);
-    const auto stride = stride_along(position_of(root.store, type.shape), loop.axes.back());
+    const auto stride = stride_along(position_of(root.store, type.shape), axis);
     const int bytes = graph::bits(type.dtype) / 8;
     if (stride && stride->stride.is_constant(1) && bytes > 0 && plan_.lanes() * bytes >= 16 &&
         divisible_by(stride->rest, std::min(64, plan_.lanes() * bytes) / bytes))

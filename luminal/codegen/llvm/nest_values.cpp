@@ -63,6 +63,8 @@ Value* NestEmitter::load(BodyId id) {
   Value* inside = is_alias(node.tensor) ? nullptr : in_range(node.exprs, type.shape);
   if (!depends_on_lanes(position) && (inside == nullptr || !inside->getType()->isVectorTy()))
     return code_.load(type.dtype, base, index_.emit(position), 1, {.mask = inside});
+  if (plan_.has_rows_in_lanes())
+    if (Value* along = load_along_row(type.dtype, base, node.tensor, position)) return along;
   const int lanes = plan_.lanes();
   Value* mask = both(mask_, inside);
   if (mask != nullptr) mask = widened(mask, lanes);
@@ -111,7 +113,10 @@ Value* NestEmitter::load_strided(DType dtype, Value* base, Value* first, int str
 
 /// A load of the first loop over a row: the next row will be asked for by the loops after it.
 void NestEmitter::note_row_load(kernel::NodeId tensor, const Expr& position) {
-  if (!options_.prefetch_rows || !row_axis_ || inner_loops_ != 1 || loops_of_row_ < 2) return;
+  // Short rows follow each other, which memory notices by itself.
+  if (!options_.prefetch_rows || !row_axis_ || inner_loops_ != 1 || loops_of_row_ < 2 ||
+      short_rows_)
+    return;
   const auto stride = stride_along(position, *row_axis_);
   if (!stride || stride->stride.is_constant(0) || depends_on_lanes(stride->stride)) return;
   const RowLoad load{tensor, position + stride->stride, *lane_axis_};
@@ -180,9 +185,10 @@ Value* NestEmitter::read_sum(size_t number) {
 
 Value* NestEmitter::read_row(size_t buffer) {
   const kernel::RowBuffer& row = nest_.buffers[buffer];
+  if (short_rows_) return short_rows_->kept.at({buffer, *place_in_row(row.read_axis)});
   Value* base = builder_.offset(entry_.scratch, index_.emit(plan_.row_offset(buffer)));
-  const bool vector = lane_axis_ && *lane_axis_ == row.read_axis;
-  return code_.load(stored_dtype(arena_[row.read].dtype), base, index_at_first_lane(row.read_axis),
+  const bool vector = columns_ || (lane_axis_ && *lane_axis_ == row.read_axis);
+  return code_.load(stored_dtype(arena_[row.read].dtype), base, position_in_row(row.read_axis),
                     vector ? plan_.lanes() : 1, {.mask = vector ? mask_ : nullptr});
 }
 

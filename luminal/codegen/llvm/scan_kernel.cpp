@@ -96,13 +96,15 @@ class ScanBuilder {
   }
 
   void choose_parts() {
-    const int64_t wanted = 4 * int64_t{std::max(1, options_.threads)};
     if (code_->across) {
+      // As wide as threads allow: every step reads and writes a piece of a row, and the next one
+      // lies in another page.
       const int64_t columns = typical_extent(plan().outer.back().axis_extent(), options_);
-      code_->block = kMostColumns;
-      while (code_->block > kFewestColumns &&
-             typical_rows() * ((columns + code_->block - 1) / code_->block) < wanted)
-        code_->block /= 2;
+      const int64_t threads = std::max(1, options_.threads);
+      const int64_t pieces = (threads + typical_rows() - 1) / typical_rows();
+      const int64_t width = (columns + pieces - 1) / pieces;
+      const int64_t whole = (width + code_->lanes - 1) / code_->lanes * code_->lanes;
+      code_->block = std::clamp(whole, kFewestColumns, kMostColumns);
       return;
     }
     const int64_t length = typical_extent(plan().axis.axis_extent(), options_);

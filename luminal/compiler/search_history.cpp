@@ -113,7 +113,7 @@ void SearchHistory::remember(const SearchReport& report, const Structure& struct
   const bool undisturbed = !report.interrupted && !report.unreliable && !was_refused;
   result.report.finished = report.finished && undisturbed;
   const bool is_spent = !report.finished && undisturbed;
-  result.seconds = seconds_before_ + (is_spent ? std::max(part_.seconds, part_.share) : 0.0);
+  result.seconds = seconds_before_ + (is_spent ? part_.spent() : 0.0);
   program_.database.remember(result_key(choice_key_), to_text(result));
 }
 

@@ -102,8 +102,8 @@ struct SearchReport {
   search::ModelQuality fitted_model = {};   ///< with constants that fit the times
   std::vector<KernelGain> gains = {};       ///< of the plan that was found, the largest first
   std::vector<StructureTrial> trials = {};  ///< whole plans first
-  /// Finalists were timed, and kernels of the best structures had all of their trials: another
-  /// search would find the same.
+  /// All structures were looked for, finalists were timed, and kernels of the best structures had
+  /// all of their trials: another search would find the same.
   bool finished = false;
   bool interrupted = false;  ///< ended by SIGINT or by the caller
   bool unreliable = false;   ///< other work on the machine disturbed the times

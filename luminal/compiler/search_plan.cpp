@@ -74,7 +74,10 @@ class PlanSearch {
     // Schedules first: most is gained there, and structures are compared by the best times.
     deepen(std::min(kTrials[0], search_.most_trials));
     calibrate();
-    for (int k = 0; k < search_.structures && time_.may_explore(); ++k) explore(k);
+    for (int k = 0; k < search_.structures && explored_all_; ++k) {
+      explored_all_ = time_.may_explore();
+      if (explored_all_) explore(k);
+    }
     for (const size_t trials : kTrials) {
       deepen(std::min(trials, search_.most_trials));
       if (trials >= search_.most_trials) break;
@@ -126,6 +129,7 @@ class PlanSearch {
       const Structure& added = structures_.back();
       if (structures_.known_part(added) - structures_.saved(added) > kHopeless * best) return;
       tuning_.tune(kernel, 1);
+      measured_all_ = measured_all_ && tuning_.is_finished(kernel, 1);
     }
   }
 
@@ -148,7 +152,11 @@ class PlanSearch {
 
   /// The best structure with other launches: its kernels are known, so nothing is measured here.
   void explore_launches() {
-    if (search_.structures <= 0 || !time_.may_explore_launches()) return;
+    if (search_.structures <= 0) return;
+    if (!time_.may_explore_launches()) {
+      explored_all_ = false;
+      return;
+    }
     const support::TraceSpan span("search", "other launches");
     const size_t number = structures_.ranked(1).front();
     const double total = structures_.total(structures_[number]);
@@ -217,7 +225,7 @@ class PlanSearch {
 
   /// Whether another search would find the same.
   bool is_finished(const ContestResult& contest) const {
-    bool finished = contest.finished;
+    bool finished = contest.finished && explored_all_ && measured_all_;
     for (const size_t kernel : structures_.front().kernels)
       finished = finished && tuning_.is_finished(kernel, 1);
     for (const size_t number : structures_.ranked(kDeepened))
@@ -257,6 +265,8 @@ class PlanSearch {
   SearchedProgram program_;
   search::TuningSession session_;  // all that was found must not be lost to a full disk
   kernel::Machine machine_;
+  bool explored_all_ = true;  // structures that may be drafted were
+  bool measured_all_ = true;  // kernels of these were tried, or their structure given up
   search::Calibration calibration_;
   SearchTime time_;
   SearchHistory history_;

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/compiler/remembered_plan.h"
 #include "luminal/support/trace.h"
@@ -203,6 +204,30 @@ TEST(SearchReload, ASearchThatHadNoTimeGoesOnWithMoreOrWhereItIsAsked) {
   EXPECT_GT(times.kernel_trials, 0);
   times.options.go_on = true;  // there is nothing to go on with
   EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+}
+
+TEST(SearchReload, ASearchThatDidNotLookForOtherStructuresIsNotFinished) {
+  const graph::Graph graph = Net().ir();
+  const auto kernels = static_cast<double>(PlanDraft(graph, kPlain).uses().size());
+  MadeUp times;
+  times.options.most_trials = 1;
+  // Runs of the first structure are so long that there is no time for kernels of others, but for
+  // comparing plans: 15 runs are more than half of the time, and less than all.
+  times.options.seconds = 1000;
+  times.kernel_time = [&](const search::KernelTask&, const std::string&) -> search::Measurement {
+    return search::Timing{50e6 / kernels, 0.01, 10};
+  };
+  const SearchReport first = search_plan(graph, kPlain, times.options).report;
+  EXPECT_EQ(first.structures, 1U);
+  EXPECT_EQ(first.measured, first.kernels);
+  EXPECT_EQ(times.plan_trials, 1);
+  EXPECT_FALSE(first.finished);
+  EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled) << "it had as much time";
+  times.options.seconds = 1e6;
+  const SearchReport longer = search_plan(graph, kPlain, times.options).report;
+  EXPECT_FALSE(longer.recalled);
+  EXPECT_GT(longer.structures, 1U);
+  EXPECT_TRUE(longer.finished);
 }
 
 TEST(SearchReload, AnInterruptedOrDisturbedSearchGoesOn) {

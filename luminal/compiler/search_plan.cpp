@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "luminal/compiler/build_plan.h"
@@ -88,7 +89,8 @@ class PlanSearch {
     explore_launches();
     ContestResult contest = compare_plans();
     SearchedPlan result{std::move(contest.plan), report(contest)};
-    if (search_.seconds > 0)
+    // What is known to be wrong is for the next search to find something better than.
+    if (search_.seconds > 0 && result.report.fault.empty())
       history_.remember(result.report, structures_[contest.winner.structure], contest.winner,
                         tuning_, contest.was_refused || tuning_.was_refused());
     return result;
@@ -137,16 +139,18 @@ class PlanSearch {
     for_best_kernels([&](size_t kernel) { tuning_.tune(kernel, trials); });
   }
 
-  /// For kernels of the best structures, those first that a run spends most time in.
+  /// For kernels of the best structures, those first without which there is no plan, then those
+  /// that a run spends most time in.
   void for_best_kernels(const std::function<void(size_t)>& action) {
     for (const size_t number : structures_.ranked(kDeepened)) {
       const Structure& structure = structures_[number];
-      std::vector<std::pair<double, size_t>> order;
+      std::vector<std::tuple<bool, double, size_t>> order;
       for (const size_t kernel : structure.kernels)
         if (structures_.is_worth_trials(structure, kernel))
-          order.emplace_back(-structures_.time_in(structure, kernel), kernel);
+          order.emplace_back(!structures_.needs_another(kernel),
+                             -structures_.time_in(structure, kernel), kernel);
       std::sort(order.begin(), order.end());
-      for (const auto& [time, kernel] : order) action(kernel);
+      for (const auto& [is_known, time, kernel] : order) action(kernel);
     }
   }
 
@@ -257,7 +261,18 @@ class PlanSearch {
       support::log_warn(
           "search: other work on this machine disturbed the times; search again when "
           "it is quiet");
+    tell_faults(contest);
+    result.fault = contest.winner.fault;
     return result;
+  }
+
+  static void tell_faults(const ContestResult& contest) {
+    if (!contest.winner.fault.empty())
+      support::log_warn("search: the plan is known to be wrong, and no other was found: {}",
+                        contest.winner.fault);
+    else if (!contest.fast_fault.empty())
+      support::log_warn("search: the plan of the cost model is wrong, another one is used: {}",
+                        contest.fast_fault);
   }
 
   const SearchOptions search_;

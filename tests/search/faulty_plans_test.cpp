@@ -1,14 +1,17 @@
 // Plans with kernels that are known to be wrong: they are no result of a search as long as there is
-// another plan.
+// another plan, whether it was this search that found out or another one since.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/kernel_set.h"
 #include "luminal/search/kernel_space.h"
 #include "luminal/support/log.h"
 #include "tests/search/made_up_search.h"
@@ -178,6 +181,124 @@ TEST(FaultyPlans, WhatTookTooLongOrTooMuchIsNotWrong) {
     EXPECT_EQ(result.report.fault, "");
     EXPECT_GT(result.report.fast_us, 0);
     EXPECT_FALSE(planted.is_said());
+  }
+}
+
+// ---- What is found wrong after a plan was remembered.
+
+/// Searches for schedules alone, whose plans take 50 us at first, that of the cost model 100.
+struct Remembered {
+  MadeUp times;
+  graph::Graph graph = Net().ir();
+  std::string fast = plan::to_string(build_plan(graph, kPlain));
+  double others = 50;
+  std::map<std::string, double> plans;
+
+  Remembered() {
+    times.options.structures = 0;
+    times.plan_time = [this](const std::string& name) -> Measurement {
+      const double standard = plans.empty() ? 100 : others;
+      return Timing{plans.emplace(name, standard).first->second, 0.01, 10};
+    };
+  }
+
+  SearchedPlan search(double seconds) {
+    times.options.seconds = seconds;
+    return search_plan(graph, kPlain, times.options);
+  }
+
+  /// Changes what is known of each schedule of each kernel.
+  void change(const std::function<std::optional<Measurement>(const search::TunedKernel&,
+                                                             const search::TuningRecord&)>& to) {
+    for (const search::TunedKernel& kernel : times.database.kernels()) {
+      if (kernel.label == "a whole plan") continue;
+      for (search::TuningRecord record : times.database.records(kernel.kernel))
+        if (const auto result = to(kernel, record)) {
+          record.result = *result;
+          times.database.record(record);
+        }
+    }
+  }
+
+  /// What a merge or another search finds of schedules of a plan.
+  void make_wrong(const SearchReport& report) {
+    change([&](const search::TunedKernel& kernel,
+               const search::TuningRecord& record) -> std::optional<Measurement> {
+      for (const KernelGain& gain : report.gains)
+        if (gain.label == kernel.label && gain.schedule == record.schedule)
+          return Rejected{Why::kWrongResult, kDetail};
+      return std::nullopt;
+    });
+  }
+};
+
+bool share_schedules(const SearchReport& a, const SearchReport& b) {
+  return std::ranges::any_of(a.gains, [&](const KernelGain& one) {
+    return std::ranges::any_of(b.gains, [&](const KernelGain& other) {
+      return one.label == other.label && one.schedule == other.schedule;
+    });
+  });
+}
+
+TEST(FaultyPlans, APlanWithAScheduleThatWasFoundWrongSinceIsNotGivenAgain) {
+  Remembered known;
+  const SearchedPlan proved = known.search(1000);
+  ASSERT_EQ(proved.report.best_us, 50);
+  ASSERT_FALSE(proved.report.gains.empty());
+  known.make_wrong(proved.report);
+  known.others = 80;  // it would win by its time
+  for (const double seconds : {0.0, 1000.0, 0.0}) {
+    const SearchedPlan result = known.search(seconds);
+    EXPECT_FALSE(share_schedules(result.report, proved.report)) << seconds;
+    EXPECT_NE(plan::to_string(result.plan), plan::to_string(proved.plan)) << seconds;
+  }
+}
+
+TEST(FaultyPlans, APlanWhoseScheduleIsNotTheBestOfItsKernelAndWrongIsNotRecalled) {
+  Remembered known;
+  const SearchedPlan proved = known.search(1000);
+  ASSERT_EQ(proved.report.best_us, 50);
+  // Other schedules are better now, but not the plans made of them.
+  known.change([&](const search::TunedKernel& kernel,
+                   const search::TuningRecord& record) -> std::optional<Measurement> {
+    for (const KernelGain& gain : proved.report.gains)
+      if (gain.label == kernel.label && gain.schedule == record.schedule) return std::nullopt;
+    auto timing = std::get<Timing>(record.result);
+    if (timing.median_us > 0.9 * kernel.best_us && timing.median_us < 1.1 * kernel.best_us)
+      return std::nullopt;
+    timing.median_us *= 0.01;
+    return timing;
+  });
+  known.others = 80;
+  const SearchedPlan stays = known.search(1000);
+  ASSERT_EQ(plan::to_string(stays.plan), plan::to_string(proved.plan));
+  ASSERT_TRUE(known.search(0).report.recalled);
+  known.make_wrong(proved.report);
+  for (const double seconds : {0.0, 1000.0, 0.0}) {
+    const SearchedPlan result = known.search(seconds);
+    EXPECT_FALSE(share_schedules(result.report, proved.report)) << seconds;
+  }
+}
+
+TEST(FaultyPlans, ARememberedPlanWithADefaultThatWasFoundWrongSinceIsNotGivenAgain) {
+  Remembered known;
+  known.others = 200;  // the plan of the cost model stays
+  const SearchedPlan kept = known.search(1000);
+  ASSERT_EQ(plan::to_string(kept.plan), known.fast);
+  ASSERT_TRUE(known.search(0).report.recalled);
+  PlanDraft draft(known.graph, kPlain);
+  const KernelTask task = draft.kernels().task(0);
+  const std::string standard = search::kernel_space(task)->starts().front();
+  known.change([&](const search::TunedKernel& kernel,
+                   const search::TuningRecord& record) -> std::optional<Measurement> {
+    if (kernel.kernel != support::hash128(task.text) || record.schedule != standard)
+      return std::nullopt;
+    return Rejected{Why::kCrash, kDetail};
+  });
+  for (const double seconds : {0.0, 1000.0, 0.0}) {
+    const SearchedPlan result = known.search(seconds);
+    EXPECT_NE(plan::to_string(result.plan), known.fast) << seconds;
+    EXPECT_EQ(result.report.fault, "");
   }
 }
 

@@ -118,6 +118,18 @@ const std::string& KernelTuning::default_schedule(size_t kernel) const {
   return entries_[kernel]->space->starts().front();
 }
 
+std::optional<search::Rejected> KernelTuning::fault(size_t kernel,
+                                                    const std::string& schedule) const {
+  using Why = search::Rejected::Why;
+  const auto known =
+      database_.find(key(kernel), schedule.empty() ? default_schedule(kernel) : schedule);
+  const auto* rejected = known ? std::get_if<search::Rejected>(&*known) : nullptr;
+  if (rejected == nullptr) return std::nullopt;
+  const bool is_wrong = rejected->why == Why::kWrongResult || rejected->why == Why::kCrash ||
+                        rejected->why == Why::kOutOfBounds;
+  return is_wrong ? std::optional(*rejected) : std::nullopt;
+}
+
 bool KernelTuning::is_finished(size_t kernel, size_t trials) const {
   return entries_[kernel]->finished_trials >= trials;
 }

@@ -46,6 +46,9 @@ class KernelTuning {
   const search::TuningKey& key(size_t kernel) const { return entries_[kernel]->key; }
   /// What is used without search.
   const std::string& default_schedule(size_t kernel) const;
+  /// What is known to be wrong with a schedule (empty: the default): what it gives, a crash or
+  /// memory that is not its own. That it took too long or too much says nothing of its results.
+  std::optional<search::Rejected> fault(size_t kernel, const std::string& schedule) const;
   /// Whether there is nothing left to try within so many trials.
   bool is_finished(size_t kernel, size_t trials) const;
   /// Whether trying some schedule was interrupted, and no more is known of it.

@@ -59,8 +59,11 @@ void check_searchable(const Options& options) {
                     threads, options.threads, options.threads);
 }
 
+/// Whether what was found was compared with the plan of the cost model, if anything was timed.
+bool is_compared(const SearchReport& report) { return report.fast_us > 0 || report.best_us == 0; }
+
 void add(SearchReport& all, SearchReport&& one) {
-  all.fast_us += one.fast_us;
+  all.fast_us = is_compared(all) && is_compared(one) ? all.fast_us + one.fast_us : 0.0;
   all.best_us += one.best_us;
   all.structures += one.structures;
   all.kernels += one.kernels;
@@ -75,6 +78,7 @@ void add(SearchReport& all, SearchReport&& one) {
   all.interrupted = all.interrupted || one.interrupted;
   all.unreliable = all.unreliable || one.unreliable;
   all.recalled = all.recalled && one.recalled;
+  if (!one.fault.empty()) all.fault += (all.fault.empty() ? "" : "; ") + one.fault;
 }
 
 }  // namespace

@@ -35,11 +35,25 @@ PlanContest::PlanContest(const SearchedProgram& program, const SearchTime& time,
                          StructureSet& structures, const std::optional<Finalist>& earlier_plan)
     : program_(program), time_(time), structures_(structures), is_hurried_(time.is_stopped()) {
   const bool is_long = structures.known_part(structures.front()) > kLongRun;
-  finalists_ = structures.finalists(is_long || is_hurried_ ? 1 : kFinalists);
+  std::vector<Finalist> all = structures.finalists(is_long || is_hurried_ ? 1 : kFinalists);
+  const Finalist fast = all.front();
+  fast_fault_ = fast.fault;
+  if (earlier_plan && std::ranges::count(all, earlier_plan->name(), &Finalist::name) == 0) {
+    all.push_back(*earlier_plan);
+    all.back().fault = structures.fault_of(all.back());
+  }
+  for (Finalist& each : all)
+    (each.fault.empty() ? finalists_ : left_out_).push_back(std::move(each));
+  has_stand_in_ = !fast.fault.empty() && !finalists_.empty();
+  if (finalists_.empty()) {
+    std::erase_if(left_out_, [&](const Finalist& each) { return each.name() == fast.name(); });
+    finalists_.push_back(fast);
+  }
+  if (has_stand_in_ && earlier_plan) {  // it was proved
+    const auto known = std::ranges::find(finalists_, earlier_plan->name(), &Finalist::name);
+    if (known != finalists_.end()) std::rotate(finalists_.begin(), known, known + 1);
+  }
   for (const Finalist& each : finalists_) names_.push_back(each.name());
-  if (!earlier_plan || std::ranges::count(names_, earlier_plan->name()) > 0) return;
-  finalists_.push_back(*earlier_plan);
-  names_.push_back(earlier_plan->name());
 }
 
 ContestResult PlanContest::run() {
@@ -47,7 +61,10 @@ ContestResult PlanContest::run() {
   const std::string winner = has_side_effects(program_.graph) ? names_.front() : timed(result);
   const size_t number = number_of(winner);
   result.winner = finalists_[number];
-  result.trials = structures_.trials(finalists_, number, program_.database, key());
+  result.fast_fault = fast_fault_;
+  std::vector<Finalist> told = finalists_;
+  told.insert(told.end(), left_out_.begin(), left_out_.end());
+  result.trials = structures_.trials(told, number, program_.database, key());
   result.plan = with_plain_estimates(result.winner, plan_of(winner));
   return result;
 }
@@ -105,20 +122,28 @@ std::string PlanContest::best_of(const search::TuneResult& tuned, ContestResult&
   });
   // What is kept was not disturbed.
   search::TunedChoice choice = search::choose(records, names_.front());
-  // Without a time of the first there is nothing to say that another is no slower.
-  const bool is_proved = choice.default_us > 0 && choice.schedule != names_.front();
+  // A plan that only stands in for that of the cost model, and fails, gives way to whatever works.
+  const bool has_failed = has_stand_in_ && std::ranges::any_of(records, [&](const auto& record) {
+                            return record.schedule == names_.front() &&
+                                   std::holds_alternative<search::Rejected>(record.result);
+                          });
+  // Else, without a time of the first, there is nothing to say that another is no slower.
+  const bool is_proved = choice.schedule != names_.front() && !choice.schedule.empty() &&
+                         (choice.default_us > 0 || has_failed);
   if (tuned.unreliable && !is_proved) {
     // Nobody knows which one is quicker.
     choice = tuned.choice;
     choice.best_us = choice.default_us;
   }
-  result.fast_us = choice.default_us;
-  result.best_us = choice.best_us;
+  result.fast_us = has_stand_in_ ? 0.0 : choice.default_us;
+  result.best_us = is_proved ? choice.best_us : choice.default_us;
   return is_proved ? choice.schedule : names_.front();
 }
 
 search::TuningKey PlanContest::key() const {
-  return program_.key(fmt::format("plan {}", support::to_hex(structures_.front().id)));
+  const std::string text = fmt::format("plan {}", support::to_hex(structures_.front().id));
+  // Times are parts of what the first takes.
+  return program_.key(has_stand_in_ ? fmt::format("{} by {}", text, names_.front()) : text);
 }
 
 size_t PlanContest::number_of(const std::string& name) const {

@@ -1,5 +1,8 @@
 // The finalists of a search, whole plans that are timed against each other and against the plan of
-// the cost model, which wins unless another one proves that it is quicker (search/duel.h).
+// the cost model, which wins unless another one proves that it is quicker (search/duel.h). A plan
+// with a kernel that is known to be wrong is none of them as long as there is another; if that is
+// the plan of the cost model, the one that an earlier search proved takes its place, or the one
+// whose kernels are quickest.
 #pragma once
 
 #include <map>
@@ -17,9 +20,10 @@ namespace luminal::compiler {
 
 /// What comparing plans gave.
 struct ContestResult {
-  Finalist winner;
+  Finalist winner;                     ///< with a fault only if all plans have one
   Plan plan;                           ///< of the winner
-  double fast_us = 0.0;                ///< a run of the plan of the cost model; 0: not measured
+  std::string fast_fault;              ///< what is wrong with the plan of the cost model
+  double fast_us = 0.0;                ///< a run of the plan of the cost model; 0: not timed
   double best_us = 0.0;                ///< a run of the winner
   bool finished = true;                ///< no plan is left that was not timed
   bool unreliable = false;             ///< other work on the machine disturbed the times
@@ -58,8 +62,11 @@ class PlanContest {
   const SearchTime& time_;
   StructureSet& structures_;
   const bool is_hurried_;  // who interrupts a search wants its result soon, but the best
+  std::string fast_fault_;
+  bool has_stand_in_ = false;  // another plan is the first, in the place of that of the cost model
   std::vector<Finalist> finalists_;
   std::vector<std::string> names_;  // of these
+  std::vector<Finalist> left_out_;  // for their faults
   std::set<size_t> used_;           // structures whose draft has become a plan
   std::map<std::string, Plan> plans_;
 };

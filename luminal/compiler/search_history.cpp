@@ -83,15 +83,21 @@ bool SearchHistory::is_enough(const RememberedPlan& before) const {
   return before.report.finished || program_.search.seconds <= 0 || is_spent;
 }
 
-/// Whether the draft is the one that was remembered, and no better schedules became known since.
+/// Whether the draft is the one that was remembered, no better schedules became known since, and
+/// nothing that is wrong with those of the plan, defaults included.
 bool SearchHistory::still_holds(const RememberedPlan& before, const PlanDraft& draft) const {
   if (draft.structure() != before.draft) return false;
   const size_t count = draft.kernels().size();
-  for (const RememberedSchedule& each : before.schedules)
+  std::vector<std::string> schedules(count);
+  for (const RememberedSchedule& each : before.schedules) {
     if (each.kernel >= count) return false;
+    schedules[each.kernel] = each.schedule;
+  }
   KernelTuning known(program_.database, program_.device, program_.search, nullptr, nullptr);
   std::vector<size_t> kernels;
   for (size_t k = 0; k < count; ++k) kernels.push_back(known.add(draft.kernels().task(k)));
+  for (size_t k = 0; k < count; ++k)
+    if (known.fault(kernels[k], schedules[k])) return false;
   return best_schedules(known, kernels) == before.best;
 }
 
@@ -113,7 +119,7 @@ void SearchHistory::remember(const SearchReport& report, const Structure& struct
   const bool undisturbed = !report.interrupted && !report.unreliable && !was_refused;
   result.report.finished = report.finished && undisturbed;
   const bool is_spent = !report.finished && undisturbed;
-  result.seconds = seconds_before_ + (is_spent ? std::max(part_.seconds, part_.share) : 0.0);
+  result.seconds = seconds_before_ + (is_spent ? part_.spent() : 0.0);
   program_.database.remember(result_key(choice_key_), to_text(result));
 }
 

@@ -11,6 +11,12 @@ std::string to_string(const SearchReport& report) {
       report.measured, report.known, report.rejected, report.finished ? "" : "; not finished",
       report.interrupted ? "; interrupted" : "",
       report.unreliable ? "; times were unreliable" : "");
+  if (!report.fault.empty())
+    text +=
+        fmt::format("  the plan is known to be wrong, and there is no other: {}\n", report.fault);
+  if (report.fast_us == 0 && report.best_us > 0)
+    text += fmt::format("  a run: {:.1f} us; the plan of the cost model does not count\n",
+                        report.best_us);
   if (report.fast_us > 0)
     text += fmt::format("  a run: {:.1f} us, by the cost model alone {:.1f} us\n", report.best_us,
                         report.fast_us);
@@ -21,9 +27,12 @@ std::string to_string(const SearchReport& report) {
         report.model.kernels, report.model.rank_correlation, report.fitted_model.rank_correlation,
         100 * report.model.pairs_in_order, 100 * report.fitted_model.pairs_in_order,
         report.model.typical_factor, report.fitted_model.typical_factor);
-  for (const KernelGain& gain : report.gains)
-    text += fmt::format("  {:.1f} us instead of {:.1f}, {} times: {}, {}\n", gain.best_us,
-                        gain.default_us, gain.uses, gain.label, gain.schedule);
+  for (const KernelGain& gain : report.gains) {
+    const std::string before = gain.default_us > 0 ? fmt::format("{:.1f}", gain.default_us)
+                                                   : "a default that does not count";
+    text += fmt::format("  {:.1f} us instead of {}, {} times: {}, {}\n", gain.best_us, before,
+                        gain.uses, gain.label, gain.schedule);
+  }
   return text;
 }
 

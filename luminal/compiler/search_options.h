@@ -90,7 +90,9 @@ struct StructureTrial {
 
 /// What a search did.
 struct SearchReport {
-  double fast_us = 0.0;   ///< a run of the plan that the cost model chose; 0: not measured
+  /// A run of the plan that the cost model chose; 0: not measured. A plan with a kernel that is
+  /// known to be wrong is not.
+  double fast_us = 0.0;
   double best_us = 0.0;   ///< a run of the plan that was found
   size_t structures = 0;  ///< drafts that were compared
   size_t kernels = 0;     ///< distinct ones that were looked at
@@ -102,11 +104,14 @@ struct SearchReport {
   search::ModelQuality fitted_model = {};   ///< with constants that fit the times
   std::vector<KernelGain> gains = {};       ///< of the plan that was found, the largest first
   std::vector<StructureTrial> trials = {};  ///< whole plans first
-  /// Finalists were timed, and kernels of the best structures had all of their trials: another
-  /// search would find the same.
+  /// All structures were looked for, finalists were timed, and kernels of the best structures had
+  /// all of their trials: another search would find the same.
   bool finished = false;
   bool interrupted = false;  ///< ended by SIGINT or by the caller
   bool unreliable = false;   ///< other work on the machine disturbed the times
+  /// A kernel of the plan that is known to be wrong, and what was wrong with it: no plan was found
+  /// without one. Empty: there is none.
+  std::string fault = {};
   /// An earlier search of the same program told most of this; nothing was searched now.
   bool recalled = false;
 };

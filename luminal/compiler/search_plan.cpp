@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "luminal/compiler/build_plan.h"
@@ -74,7 +75,10 @@ class PlanSearch {
     // Schedules first: most is gained there, and structures are compared by the best times.
     deepen(std::min(kTrials[0], search_.most_trials));
     calibrate();
-    for (int k = 0; k < search_.structures && time_.may_explore(); ++k) explore(k);
+    for (int k = 0; k < search_.structures && explored_all_; ++k) {
+      explored_all_ = time_.may_explore();
+      if (explored_all_) explore(k);
+    }
     for (const size_t trials : kTrials) {
       deepen(std::min(trials, search_.most_trials));
       if (trials >= search_.most_trials) break;
@@ -85,7 +89,8 @@ class PlanSearch {
     explore_launches();
     ContestResult contest = compare_plans();
     SearchedPlan result{std::move(contest.plan), report(contest)};
-    if (search_.seconds > 0)
+    // What is known to be wrong is for the next search to find something better than.
+    if (search_.seconds > 0 && result.report.fault.empty())
       history_.remember(result.report, structures_[contest.winner.structure], contest.winner,
                         tuning_, contest.was_refused || tuning_.was_refused());
     return result;
@@ -126,6 +131,7 @@ class PlanSearch {
       const Structure& added = structures_.back();
       if (structures_.known_part(added) - structures_.saved(added) > kHopeless * best) return;
       tuning_.tune(kernel, 1);
+      measured_all_ = measured_all_ && tuning_.is_finished(kernel, 1);
     }
   }
 
@@ -133,22 +139,28 @@ class PlanSearch {
     for_best_kernels([&](size_t kernel) { tuning_.tune(kernel, trials); });
   }
 
-  /// For kernels of the best structures, those first that a run spends most time in.
+  /// For kernels of the best structures, those first without which there is no plan, then those
+  /// that a run spends most time in.
   void for_best_kernels(const std::function<void(size_t)>& action) {
     for (const size_t number : structures_.ranked(kDeepened)) {
       const Structure& structure = structures_[number];
-      std::vector<std::pair<double, size_t>> order;
+      std::vector<std::tuple<bool, double, size_t>> order;
       for (const size_t kernel : structure.kernels)
         if (structures_.is_worth_trials(structure, kernel))
-          order.emplace_back(-structures_.time_in(structure, kernel), kernel);
+          order.emplace_back(!structures_.needs_another(kernel),
+                             -structures_.time_in(structure, kernel), kernel);
       std::sort(order.begin(), order.end());
-      for (const auto& [time, kernel] : order) action(kernel);
+      for (const auto& [is_known, time, kernel] : order) action(kernel);
     }
   }
 
   /// The best structure with other launches: its kernels are known, so nothing is measured here.
   void explore_launches() {
-    if (search_.structures <= 0 || !time_.may_explore_launches()) return;
+    if (search_.structures <= 0) return;
+    if (!time_.may_explore_launches()) {
+      explored_all_ = false;
+      return;
+    }
     const support::TraceSpan span("search", "other launches");
     const size_t number = structures_.ranked(1).front();
     const double total = structures_.total(structures_[number]);
@@ -217,7 +229,7 @@ class PlanSearch {
 
   /// Whether another search would find the same.
   bool is_finished(const ContestResult& contest) const {
-    bool finished = contest.finished;
+    bool finished = contest.finished && explored_all_ && measured_all_;
     for (const size_t kernel : structures_.front().kernels)
       finished = finished && tuning_.is_finished(kernel, 1);
     for (const size_t number : structures_.ranked(kDeepened))
@@ -249,7 +261,18 @@ class PlanSearch {
       support::log_warn(
           "search: other work on this machine disturbed the times; search again when "
           "it is quiet");
+    tell_faults(contest);
+    result.fault = contest.winner.fault;
     return result;
+  }
+
+  static void tell_faults(const ContestResult& contest) {
+    if (!contest.winner.fault.empty())
+      support::log_warn("search: the plan is known to be wrong, and no other was found: {}",
+                        contest.winner.fault);
+    else if (!contest.fast_fault.empty())
+      support::log_warn("search: the plan of the cost model is wrong, another one is used: {}",
+                        contest.fast_fault);
   }
 
   const SearchOptions search_;
@@ -257,6 +280,8 @@ class PlanSearch {
   SearchedProgram program_;
   search::TuningSession session_;  // all that was found must not be lost to a full disk
   kernel::Machine machine_;
+  bool explored_all_ = true;  // structures that may be drafted were
+  bool measured_all_ = true;  // kernels of these were tried, or their structure given up
   search::Calibration calibration_;
   SearchTime time_;
   SearchHistory history_;

@@ -29,6 +29,11 @@ constexpr double kForStructures = 0.5;
 
 }  // namespace
 
+double SearchPart::spent() const {
+  constexpr double kNearly = 0.8;
+  return seconds < kNearly * share ? seconds : std::max(seconds, share);
+}
+
 SearchPart next_part(double seconds, double elapsed, size_t plans, size_t done) {
   // With no time at all it would go by what is known, and not be remembered.
   constexpr double kLeast = 1e-3;

@@ -24,6 +24,10 @@ struct SearchPart {
   /// each other differs from search to search.
   double share = 0.0;
   size_t plans = 1;  ///< of the search, which have to hurry together after an interrupt
+
+  /// What counts as used up when it is over: what it had. Plans take a little longer than they
+  /// may, so nearly its share is its share; one of which others took more gets it next time.
+  double spent() const;
 };
 
 /// What the next of several plans has, when so many are done and so much time has passed: an equal

@@ -110,8 +110,13 @@ double StructureSet::time_in(const Structure& structure, size_t kernel) const {
   return sum;
 }
 
+bool StructureSet::needs_another(size_t kernel) const {
+  return tuning_.choice(kernel).best_us == 0 && tuning_.fault(kernel, "").has_value();
+}
+
 bool StructureSet::is_worth_trials(const Structure& structure, size_t kernel) const {
   constexpr double kLeastShare = 0.005;
+  if (needs_another(kernel)) return true;
   return time_in(structure, kernel) >= kLeastShare * known_part(structure);
 }
 
@@ -124,7 +129,17 @@ Finalist StructureSet::finalist(size_t number, bool tuned) const {
         tuned && !choice.schedule.empty() && choice.schedule != tuning_.default_schedule(kernel);
     result.schedules.push_back(other ? choice.schedule : "");
   }
+  result.fault = fault_of(result);
   return result;
+}
+
+std::string StructureSet::fault_of(const Finalist& finalist) const {
+  const std::vector<size_t>& kernels = structures_[finalist.structure].kernels;
+  for (size_t k = 0; k < kernels.size(); ++k)
+    if (const auto fault = tuning_.fault(kernels[k], finalist.schedules[k]))
+      return fmt::format("{}: {}: {}", tuning_.task(kernels[k]).label,
+                         search::to_string(fault->why), fault->detail);
+  return "";
 }
 
 Finalist StructureSet::plain(support::Hash128 id) const {
@@ -149,6 +164,16 @@ std::vector<Finalist> StructureSet::finalists(size_t most) const {
   if (most > 1) add(finalist(0, true));
   for (size_t k = 0; k < structures_.size(); ++k)
     if (structures_[k].of) add(finalist(k, true));
+  const auto is_right = [](const Finalist& each) { return each.fault.empty(); };
+  if (std::ranges::any_of(result, is_right)) return result;
+  // What nobody has tried may be slow, but what is known to be wrong is worse.
+  size_t others = 0;
+  for (size_t k = 0; k < structures_.size() && others < most; ++k) {
+    Finalist each = finalist(k, true);
+    if (!is_right(each)) continue;
+    add(std::move(each));
+    ++others;
+  }
   return result;
 }
 
@@ -170,6 +195,7 @@ std::vector<StructureTrial> StructureSet::trials(const std::vector<Finalist>& al
       else
         trial.rejected = search::to_string(*known);
     }
+    if (!all[k].fault.empty()) trial.rejected = all[k].fault;
     timed.insert(all[k].structure);
     result.push_back(std::move(trial));
   }
@@ -177,10 +203,12 @@ std::vector<StructureTrial> StructureSet::trials(const std::vector<Finalist>& al
     if (timed.contains(k)) continue;
     const double kernels = total(structures_[k]);
     const bool known = std::isfinite(kernels);
-    result.push_back({title(k), false, known ? kernels : 0.0, 0.0,
-                      known ? "its kernels take longer than those of others"
-                            : "given up: kernels of it that were measured take longer than others "
-                              "do as a whole"});
+    std::string why = finalist(k, true).fault;
+    if (why.empty())
+      why = known ? "its kernels take longer than those of others"
+                  : "given up: kernels of it that were measured take longer than others do as a "
+                    "whole";
+    result.push_back({title(k), false, known ? kernels : 0.0, 0.0, std::move(why)});
   }
   return result;
 }

@@ -29,6 +29,7 @@ struct Finalist {
   std::string structure_text = {};     ///< its id
   std::string structure_title = {};    ///< for people
   bool from_before = false;            ///< an earlier search found these schedules
+  std::string fault = {};              ///< StructureSet::fault_of
 
   /// Equal for equal plans.
   std::string name() const;
@@ -72,13 +73,19 @@ class StructureSet {
   double known_part(const Structure& structure) const;
   /// What a run of a structure spends in a kernel.
   double time_in(const Structure& structure, size_t kernel) const;
-  /// Kernels that take next to nothing of a run are not.
+  /// Whether the default of a kernel is wrong, and no schedule is known that is right.
+  bool needs_another(size_t kernel) const;
+  /// Kernels that take next to nothing of a run are not, unless they need another schedule.
   bool is_worth_trials(const Structure& structure, size_t kernel) const;
 
   /// Plans to be timed: that of the cost model first, then the best `most` with their schedules,
   /// then the first structure with its schedules if it is not among them and more than one was
-  /// asked for, then all that have other launches.
+  /// asked for, then all that have other launches. If something is known to be wrong with each of
+  /// them, then some of which nothing is known.
   std::vector<Finalist> finalists(size_t most) const;
+  /// The first kernel of a plan that is known to be wrong (KernelTuning::fault) and what was wrong
+  /// with it, for people; empty: there is none.
+  std::string fault_of(const Finalist& finalist) const;
   /// A structure of the set with default schedules.
   Finalist plain(support::Hash128 id) const;
   /// Whole plans with what timing them gave, by the key of plans, then structures that did not come

@@ -53,12 +53,33 @@ TEST(BucketSearch, WhatOthersLeaveIsNoReasonToSearchAgain) {
   const auto is_recalled = [&](const SearchPart& part) {
     return search_plan(graph, kPlain, times.options, nullptr, part).report.recalled;
   };
-  EXPECT_FALSE(is_recalled({.seconds = 1e-7, .share = 1e-6, .plans = 2}));
-  EXPECT_TRUE(is_recalled({.seconds = 1e-7, .share = 1e-6, .plans = 2}));
+  // What others take beyond their share is little as a rule.
+  EXPECT_FALSE(is_recalled({.seconds = 0.9e-6, .share = 1e-6, .plans = 2}));
+  EXPECT_TRUE(is_recalled({.seconds = 0.9e-6, .share = 1e-6, .plans = 2}));
   EXPECT_TRUE(is_recalled({.seconds = 1000, .share = 1e-6, .plans = 2}));
   EXPECT_EQ(times.kernel_trials, 0);
   // A larger budget is.
   EXPECT_FALSE(is_recalled({.seconds = 1e-7, .share = 2e-6, .plans = 2}));
+}
+
+TEST(BucketSearch, ABucketThatOthersLeftNoTimeGetsItNextTime) {
+  const graph::Graph graph = Net().ir();
+  MadeUp times;
+  const auto search = [&](const SearchPart& part) {
+    return search_plan(graph, kPlain, times.options, nullptr, part).report;
+  };
+  EXPECT_FALSE(search({.seconds = 1e-7, .share = 500, .plans = 2}).recalled);
+  EXPECT_EQ(times.kernel_trials, 0);
+  // The others are recalled by now, and leave all of it.
+  EXPECT_FALSE(search({.seconds = 1000, .share = 500, .plans = 2}).recalled);
+  EXPECT_GT(times.kernel_trials, 0);
+
+  // What it had counts, and adds up.
+  MadeUp little;
+  for (const bool recalled : {false, false, true}) {
+    const SearchPart part{.seconds = 0.5e-6, .share = 1e-6, .plans = 2};
+    EXPECT_EQ(search_plan(graph, kPlain, little.options, nullptr, part).report.recalled, recalled);
+  }
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <set>
 #include <tuple>
 
+#include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/plan_bench.h"
 #include "luminal/compiler/remembered_plan.h"
+#include "luminal/search/kernel_space.h"
 #include "luminal/support/trace.h"
 #include "tests/search/made_up_search.h"
 
@@ -74,7 +76,9 @@ TEST(SearchReload, TrialsAreToldAsNewOnceAndAsKnownLater) {
   MadeUp times;
   times.kernel_time = [](const search::KernelTask& task,
                          const std::string& schedule) -> search::Measurement {
-    if (support::hash128(schedule).lo % 3 == 0 && !schedule.empty())
+    // A plan that is known to be wrong would not be remembered.
+    const bool is_default = schedule == search::kernel_space(task)->starts().front();
+    if (!is_default && support::hash128(task.text + schedule).lo % 3 == 0)
       return search::Rejected{search::Rejected::Why::kWrongResult, "made up"};
     return search::Timing{made_up(task.text + schedule), 0.01, 10};
   };
@@ -203,6 +207,30 @@ TEST(SearchReload, ASearchThatHadNoTimeGoesOnWithMoreOrWhereItIsAsked) {
   EXPECT_GT(times.kernel_trials, 0);
   times.options.go_on = true;  // there is nothing to go on with
   EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled);
+}
+
+TEST(SearchReload, ASearchThatDidNotLookForOtherStructuresIsNotFinished) {
+  const graph::Graph graph = Net().ir();
+  const auto kernels = static_cast<double>(PlanDraft(graph, kPlain).uses().size());
+  MadeUp times;
+  times.options.most_trials = 1;
+  // Runs of the first structure are so long that there is no time for kernels of others, but for
+  // comparing plans: 15 runs are more than half of the time, and less than all.
+  times.options.seconds = 1000;
+  times.kernel_time = [&](const search::KernelTask&, const std::string&) -> search::Measurement {
+    return search::Timing{50e6 / kernels, 0.01, 10};
+  };
+  const SearchReport first = search_plan(graph, kPlain, times.options).report;
+  EXPECT_EQ(first.structures, 1U);
+  EXPECT_EQ(first.measured, first.kernels);
+  EXPECT_EQ(times.plan_trials, 1);
+  EXPECT_FALSE(first.finished);
+  EXPECT_TRUE(search_plan(graph, kPlain, times.options).report.recalled) << "it had as much time";
+  times.options.seconds = 1e6;
+  const SearchReport longer = search_plan(graph, kPlain, times.options).report;
+  EXPECT_FALSE(longer.recalled);
+  EXPECT_GT(longer.structures, 1U);
+  EXPECT_TRUE(longer.finished);
 }
 
 TEST(SearchReload, AnInterruptedOrDisturbedSearchGoesOn) {

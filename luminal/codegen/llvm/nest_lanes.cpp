@@ -86,11 +86,13 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
 void NestEmitter::emit_written_out(const LaneLoop& lane) {
   const int lanes = plan_.lanes();
   const int64_t extent = *lane.axis.axis_extent().constant_value();
+  in_windows_ = has_inner_loops(lane.loop);
   for (int64_t first = 0; first < extent; first += lanes) {
     const int64_t left = extent - first;
     Value* mask = left < lanes ? builder_.lanes_below(builder_.index(left), lanes) : nullptr;
     lane_turn(lane, builder_.index(first), {}, 1, mask);
   }
+  in_windows_ = false;
 }
 
 /// The loops of a range, whose whole vectors begin at `aligned` (null: at its begin); gives what is
@@ -140,15 +142,15 @@ void NestEmitter::close_sums(const LaneLoop& lane, const Carried& state) {
 /// Whether all vectors of a loop are written one after the other: where values depend on tests of
 /// their position (padding, halves that are joined), most of these are then known.
 bool NestEmitter::is_written_out(const Statement& loop, const Range& range) const {
-  constexpr int64_t kMostVectors = 8;
   const Expr axis = loop.axes.back();
   const auto extent = axis.axis_extent().constant_value();
   const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(range.begin);
   const auto* end = llvm::dyn_cast<llvm::ConstantInt>(range.end);
-  if (loop.role == LoopRole::kReduction || !extent || *extent > kMostVectors * plan_.lanes() ||
-      begin == nullptr || end == nullptr || !begin->isZero() || end->getSExtValue() != *extent ||
-      has_inner_loops(loop))
+  if (loop.role == LoopRole::kReduction || !extent ||
+      *extent > NestPlan::kMostVectors * plan_.lanes() || begin == nullptr || end == nullptr ||
+      !begin->isZero() || end->getSExtValue() != *extent)
     return false;
+  if (has_inner_loops(loop)) return plan_.writes_out_windows(loop);
   std::vector<kernel::BodyId> stored;
   for (const Statement& statement : loop.body)
     if (statement.kind == StatementKind::kStore)

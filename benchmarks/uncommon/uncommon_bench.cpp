@@ -128,7 +128,11 @@ void add_movement(std::vector<Uncommon>& cases) {
   add("heads first", {64, 512, 12, 64}, [](Given x) { return permute(x[0], {0, 2, 1, 3}); });
   add("channels last", {16, 64, 3136}, [](Given x) { return transpose(x[0]); });
   add("channels first", {16, 50176, 3}, [](Given x) { return transpose(x[0]); });
+  add("channels last", {16, 3, 50176}, [](Given x) { return transpose(x[0]); });
   add("transpose", {1000003, 7}, [](Given x) { return transpose(x[0]); });
+  add("transpose", {4099, 5003}, [](Given x) { return transpose(x[0]); });
+  add(
+      "transpose", {4099, 5003}, [](Given x) { return transpose(x[0]); }, bf16);
   add(
       "transpose", {5000, 3000}, [](Given x) { return transpose(x[0]); }, i8);
   add("reversed rows", {3000, 3000}, [](Given x) { return flip(x[0], {1}); });

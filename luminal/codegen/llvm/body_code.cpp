@@ -35,15 +35,17 @@ void BodyCode::set_axes(std::span<const Expr> axes, Value* position) {
 
 void BodyCode::gather_up() {
   lanes_ = 1;
+  step_ = 1;
   lane_axes_.clear();
   lane_positions_.clear();
   runs_.clear();
   mask_ = nullptr;
 }
 
-void BodyCode::spread(const Expr& axis, Value* first, int lanes, Value* mask) {
+void BodyCode::spread(const Expr& axis, Value* first, int lanes, Value* mask, int step) {
   gather_up();
   lanes_ = lanes;
+  step_ = step;
   mask_ = mask;
   if (!axis.is_axis()) return;
   lane_axes_ = {axis};
@@ -146,7 +148,9 @@ Value* BodyCode::lane_positions(const Expr& axis) {
   for (const Run& run : runs_) {
     Value* positions = builder_.splat(run.first.at(axis.axis_id()), lanes_);
     if (axis == lane_axes_.back())
-      positions = ir_.CreateAdd(positions, builder_.iota(builder_.i64(), lanes_));
+      positions = ir_.CreateAdd(positions,
+                                ir_.CreateMul(builder_.iota(builder_.i64(), lanes_),
+                                              VectorBuilder::integer(positions->getType(), step_)));
     result = result == nullptr ? positions : ir_.CreateSelect(run.mask, positions, result);
   }
   return result;
@@ -171,7 +175,7 @@ void BodyCode::store(const kernel::Root& root, Value* value, bool streaming) {
   if (lanes_ == 1) return code_.store(type.dtype, value, base, index_.emit(position));
   value = widened(value, lanes_);
   const auto stride = runs_.size() == 1 ? stride_along(position, lane_axes_.back()) : std::nullopt;
-  if (stride && stride->stride.is_constant(1) && graph::bits(type.dtype) > 4)
+  if (stride && stride->stride.is_constant(1) && step_ == 1 && graph::bits(type.dtype) > 4)
     return code_.store(type.dtype, value, base, index_of_run(runs_[0], position),
                        {.align = streaming ? lanes_ * graph::bits(type.dtype) / 8 : 0,
                         .mask = mask_,

@@ -26,9 +26,10 @@ class BodyCode final : private BodyValues {
   /// one element is.
   void set_axis(const symbolic::Expr& axis, llvm::Value* position);
 
-  /// Spreads an axis over the lanes from `first` on. Lanes outside of the mask (null: none) are
-  /// not loaded.
-  void spread(const symbolic::Expr& axis, llvm::Value* first, int lanes, llvm::Value* mask);
+  /// Spreads an axis over the lanes from `first` on, every `step`-th position of it. Lanes outside
+  /// of the mask (null: none) are not loaded.
+  void spread(const symbolic::Expr& axis, llvm::Value* first, int lanes, llvm::Value* mask,
+              int step = 1);
   /// Spreads several axes, outermost first, over the lanes as if they were one: lane i is position
   /// first + i of the row-major order. `one_run` promises that all lanes have the same outer axes.
   void spread(std::span<const symbolic::Expr> axes, llvm::Value* first, int lanes,
@@ -103,8 +104,10 @@ class BodyCode final : private BodyValues {
   bool depends_on_lanes(const symbolic::Expr& expr) const;
   bool gathers(const symbolic::Expr& expr) const;
   bool is_contiguous(graph::DType dtype, const symbolic::Expr& position, bool masked) const;
+  std::optional<int> short_stride(graph::DType dtype, const symbolic::Expr& position) const;
 
   int lanes_ = 1;
+  int step_ = 1;  // from lane to lane
   std::vector<symbolic::Expr> lane_axes_;
   std::map<int64_t, llvm::Value*> lane_positions_;
   std::vector<Run> runs_;

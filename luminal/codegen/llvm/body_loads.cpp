@@ -38,12 +38,21 @@ Value* BodyCode::in_range(std::span<const Expr> index, const graph::Shape& shape
 }
 
 bool BodyCode::is_contiguous(DType dtype, const Expr& position, bool masked) const {
-  if (runs_.empty() || gathers(position)) return false;
+  if (runs_.empty() || step_ != 1 || gathers(position)) return false;
   const auto stride = stride_along(position, lane_axes_.back());
   if (!stride || !stride->stride.is_constant(1)) return false;
   if (graph::bits(dtype) > 4) return true;
   // Vectors of half bytes begin at a byte, and only their ends may be masked.
   return runs_.size() == 1 && lane_axes_.size() == 1 && !masked && divisible_by(stride->rest, 2);
+}
+
+/// How far apart the elements of neighbouring lanes are, if that is a little, or one backwards.
+std::optional<int> BodyCode::short_stride(DType dtype, const Expr& position) const {
+  if (runs_.size() != 1 || gathers(position)) return std::nullopt;
+  const auto stride = stride_along(position, lane_axes_.back());
+  const auto step = stride ? stride->stride.constant_value() : std::nullopt;
+  if (!step || !code_.is_short_stride(dtype, *step * step_)) return std::nullopt;
+  return static_cast<int>(*step * step_);
 }
 
 void BodyCode::prepare_loop(BodyId root, const Expr& axis) {
@@ -119,6 +128,9 @@ Value* BodyCode::guarded_load(BodyId id, Value* guard, std::span<const Expr> tes
   if (mask != nullptr) mask = widened(mask, lanes_);
   if (is_contiguous(type.dtype, position, inside != nullptr))
     return load_runs(type.dtype, base, position, mask);
+  if (const auto stride = short_stride(type.dtype, position))
+    return code_.load_strided(type.dtype, base, index_of_run(runs_[0], position), lanes_, *stride,
+                              both(runs_[0].mask, mask));
   Value* positions = widened(index_.emit(position), lanes_);
   return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_of(lanes_));
 }

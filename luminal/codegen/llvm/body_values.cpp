@@ -144,9 +144,10 @@ Value* BodyValues::conditions(std::span<const Expr> tests) {
   return all;
 }
 
+Value* BodyValues::where(const BodyNode& node) { return chosen(conditions(node.exprs), node); }
+
 /// Both sides are computed: loads are safe wherever they point.
-Value* BodyValues::where(const BodyNode& node) {
-  Value* holds = conditions(node.exprs);
+Value* BodyValues::chosen(Value* holds, const BodyNode& node) {
   Value* then = value_of(node.children[0]);
   Value* otherwise = value_of(node.children[1]);
   const int lanes = std::max({VectorBuilder::lanes_of(holds), VectorBuilder::lanes_of(then),

@@ -52,6 +52,8 @@ class BodyValues {
   /// Whether a value is compared with what is computed elsewhere, which must give the same bits.
   virtual bool is_compared(kernel::BodyId /*id*/) const { return false; }
   virtual llvm::Value* where(const kernel::BodyNode& node);
+  /// One of the two values of a choice by position.
+  llvm::Value* chosen(llvm::Value* holds, const kernel::BodyNode& node);
 
   VectorBuilder& builder_;
   llvm::IRBuilder<>& ir_;

@@ -75,7 +75,8 @@ class DepthwiseEmitter : WindowEmitter {
       set_axis(plan_.y.place, minimum(place, builder_.index(lines - 1)));
       for (int64_t s = 0; s < plan_.x.steps(); ++s) {
         const BodyCode::Scope inner(body_);
-        body_.spread(plan_.x.place, builder_.index(x + s * plan_.x.dilation), lanes, mask);
+        body_.spread(plan_.x.place, builder_.index(x * plan_.x.stride + s * plan_.x.dilation),
+                     lanes, mask, static_cast<int>(plan_.x.stride));
         Value* pixels = body_.wide_value(code_.image);
         body_.gather_up();
         for (const User& user : users) {
@@ -124,8 +125,9 @@ Expr DepthwiseCode::items() const {
 }
 
 std::string to_string(const DepthwiseCode& code) {
-  return fmt::format("conv {} of one filter per plane, {} rows of {} in {} lanes, blocks of {}",
-                     code.accumulator, code.together, code.plan.width, code.lanes, code.rows);
+  return fmt::format(
+      "conv {} of one filter per plane, {} rows of {} by {} in {} lanes, blocks of {}",
+      code.accumulator, code.together, code.plan.width, code.plan.x.stride, code.lanes, code.rows);
 }
 
 void emit_depthwise(llvm::Module& module, const CpuTarget& target, const DepthwiseCode& code) {

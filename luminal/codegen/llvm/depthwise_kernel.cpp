@@ -62,8 +62,15 @@ class DepthwiseBuilder : WindowBuilder<DepthwiseCode> {
       return axis == plan().y.window || axis == plan().x.window;
     });
     return only_windows && plan().base.m.extent.is_constant(1) && plan().planes.empty() &&
-           plan().x.has_window() && plan().x.stride == 1 && steps() <= kMostSteps &&
+           plan().x.has_window() && plan().x.stride <= longest_stride() && steps() <= kMostSteps &&
            code_->vectors() <= kMostVectors;
+  }
+
+  /// Pixels that are further apart are gathered.
+  int64_t longest_stride() const {
+    const bool shuffles =
+        target_.has(runtime::CpuFeature::kAvx512bw) && target_.has(runtime::CpuFeature::kAvx512vl);
+    return shuffles ? 4 : 1;
   }
 
   void choose_rows() {

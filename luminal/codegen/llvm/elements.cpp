@@ -1,9 +1,11 @@
 #include "luminal/codegen/llvm/elements.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "luminal/support/check.h"
 
@@ -84,6 +86,12 @@ Value* ElementCode::from_bits(DType dtype, Value* bits) {
   return from_memory(dtype, ir_.CreateBitCast(bits, type_like(bits, memory_element(dtype))));
 }
 
+Value* ElementCode::to_bits(DType dtype, Value* value) {
+  Value* raw = to_memory(dtype, value);
+  const auto bits = static_cast<unsigned>(std::max(8, graph::bits(dtype)));
+  return ir_.CreateBitCast(raw, type_like(raw, ir_.getIntNTy(bits)));
+}
+
 Value* ElementCode::to_memory(DType dtype, Value* value) {
   if (graph::is_bool(dtype)) return ir_.CreateZExt(value, type_like(value, builder_.i8()));
   return is_narrow_float(dtype) ? narrow(dtype, value) : value;
@@ -95,6 +103,51 @@ Value* ElementCode::load(DType dtype, Value* base, Value* position, int lanes,
   llvm::Type* type = VectorBuilder::vector(memory_element(dtype), lanes);
   Value* pointer = builder_.offset(base, byte_position(dtype, position));
   return from_memory(dtype, builder_.load(type, pointer, access));
+}
+
+bool ElementCode::is_short_stride(DType dtype, int64_t stride) const {
+  constexpr int64_t kLongest = 4;
+  if (graph::bits(dtype) < 8) return false;
+  if (stride == -1) return true;
+  const CpuTarget& target = builder_.target();
+  return std::abs(stride) > 1 && std::abs(stride) <= kLongest &&
+         target.has(runtime::CpuFeature::kAvx512bw) && target.has(runtime::CpuFeature::kAvx512vl);
+}
+
+/// A mask as that of a longer vector, lane i of which is lane spread[i], or none past its end. What
+/// is the same in all lanes stays out of shuffles, so that these are mostly known.
+Value* ElementCode::spread_mask(Value* mask, llvm::ArrayRef<int> spread) {
+  llvm::Constant* none = llvm::Constant::getNullValue(mask->getType());
+  if (auto* both = llvm::dyn_cast<llvm::BinaryOperator>(mask);
+      both != nullptr && both->getOpcode() == llvm::Instruction::And)
+    return ir_.CreateAnd(spread_mask(both->getOperand(0), spread),
+                         spread_mask(both->getOperand(1), spread));
+  if (Value* same = llvm::getSplatValue(mask);
+      same != nullptr && !llvm::isa<llvm::Constant>(same)) {
+    Value* all =
+        ir_.CreateShuffleVector(llvm::Constant::getAllOnesValue(mask->getType()), none, spread);
+    return ir_.CreateSelect(same, all, llvm::Constant::getNullValue(all->getType()));
+  }
+  return ir_.CreateShuffleVector(mask, none, spread);
+}
+
+Value* ElementCode::load_strided(DType dtype, Value* base, Value* position, int lanes, int stride,
+                                 Value* mask) {
+  const int step = std::abs(stride);
+  const auto lane_at = [&](int place) { return stride < 0 ? lanes - 1 - place : place; };
+  llvm::SmallVector<int, 64> spread;
+  llvm::SmallVector<int, 64> chosen;
+  for (int place = 0; place < lanes * step; ++place)
+    spread.push_back(place % step == 0 ? lane_at(place / step) : lanes);
+  for (int lane = 0; lane < lanes; ++lane) chosen.push_back(lane_at(lane) * step);
+  if (step > 1 && mask == nullptr)
+    mask = llvm::Constant::getAllOnesValue(VectorBuilder::vector(ir_.getInt1Ty(), lanes));
+  if (mask != nullptr) mask = spread_mask(mask, spread);
+  if (stride < 0) position = ir_.CreateAdd(position, builder_.index(int64_t{stride} * (lanes - 1)));
+  llvm::Type* type = VectorBuilder::vector(memory_element(dtype), lanes * step);
+  Value* pointer = builder_.offset(base, byte_position(dtype, position));
+  Value* loaded = builder_.load(type, pointer, {.mask = mask});
+  return from_memory(dtype, ir_.CreateShuffleVector(loaded, chosen));
 }
 
 Value* ElementCode::gather(DType dtype, Value* base, Value* positions, Value* mask) {

@@ -27,6 +27,13 @@ class ElementCode {
   /// `lanes` consecutive elements. Masked-off lanes are zero.
   llvm::Value* load(graph::DType dtype, llvm::Value* base, llvm::Value* position, int lanes,
                     const Access& access = {});
+  /// Whether elements that are so far apart are better loaded in whole vectors and chosen from them
+  /// than gathered.
+  bool is_short_stride(graph::DType dtype, int64_t stride) const;
+  /// Elements that are a short stride apart, backwards if it is negative; nothing between them is
+  /// touched, and masked-off lanes are zero.
+  llvm::Value* load_strided(graph::DType dtype, llvm::Value* base, llvm::Value* position, int lanes,
+                            int stride, llvm::Value* mask);
   /// Elements at base[positions[i]]; masked-off lanes are zero.
   llvm::Value* gather(graph::DType dtype, llvm::Value* base, llvm::Value* positions,
                       llvm::Value* mask);
@@ -56,6 +63,7 @@ class ElementCode {
   /// Bits as they lie in memory, as integers of their width, in register form; not for packed
   /// dtypes.
   llvm::Value* from_bits(graph::DType dtype, llvm::Value* bits);
+  llvm::Value* to_bits(graph::DType dtype, llvm::Value* value);
   /// Bits of a narrow float (8 or 16 per lane) to float, and back with one rounding.
   llvm::Value* widen(graph::DType dtype, llvm::Value* bits);
   llvm::Value* narrow(graph::DType dtype, llvm::Value* value);
@@ -71,6 +79,7 @@ class ElementCode {
                            const Access& access);
   void store_packed(llvm::Value* value, llvm::Value* base, llvm::Value* position,
                     const Access& access);
+  llvm::Value* spread_mask(llvm::Value* mask, llvm::ArrayRef<int> spread);
   llvm::Value* sign_packed(graph::DType dtype, llvm::Value* value);
   llvm::Value* float_to_integer(graph::DType to, llvm::Value* value);
   llvm::Value* integer_to_float(graph::DType from, graph::DType to, llvm::Value* value);

@@ -77,7 +77,8 @@ bool NestPlan::holds_passes(const Statement& loop) const {
 }
 
 bool NestPlan::is_interchanged(const Statement& loop) const {
-  return !rows_in_lanes_ && has_inner_loops(loop) && holds_passes(loop) && is_vectorised(loop);
+  return !rows_in_lanes_ && has_inner_loops(loop) && holds_passes(loop) && is_vectorised(loop) &&
+         !writes_out_windows(loop);
 }
 
 /// The first of the current lanes, counted from the begin of the block.

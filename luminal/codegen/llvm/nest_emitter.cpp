@@ -111,6 +111,7 @@ void NestEmitter::emit_item(const Statement& loop, llvm::ArrayRef<Range> ranges,
   const bool last = depth + 1 == loop.axes.size();
   if (last && plan_.transposition())
     return emit_transposed(loop, ranges[plan_.transposition()->axis], range);
+  if (last && plan_.zipped()) return emit_zipped(loop, ranges[*plan_.zipped()]);
   if (last && plan_.is_vectorised(loop)) {
     if (plan_.is_interchanged(loop)) return emit_interchanged(loop, range);
     return emit_lanes(loop, range);
@@ -123,7 +124,8 @@ void NestEmitter::emit_item(const Statement& loop, llvm::ArrayRef<Range> ranges,
       emit_item(loop, ranges, depth + 1);
   };
   if (last && overlaps_rows()) return emit_overlapped(loop, range);
-  const bool across = plan_.transposition() && plan_.transposition()->axis == depth;
+  const bool across =
+      (plan_.transposition() && plan_.transposition()->axis == depth) || plan_.zipped() == depth;
   if (plan_.blocks()[depth].is_constant(1) || across) return position(range.begin);
   builder_.loop(range.begin, range.end, builder_.index(1), [&](Value* at) {
     known_.emplace_back();
@@ -232,6 +234,7 @@ void NestEmitter::emit_loop(const Statement& loop, size_t depth) {
           ir_.CreateAnd(any, ir_.CreateICmpSGT(index_.emit(each.axis_extent()), builder_.index(0)));
     for (Sum& sum : sums_) sum.stepped = any;
   }
+  if (in_windows_) return emit_window(loop, depth);
   const bool last = depth + 1 == loop.axes.size();
   if (last && !lane_axis_ && plan_.is_vectorised(loop))
     return emit_lanes(loop, {builder_.index(0), extent});
@@ -281,6 +284,10 @@ void NestEmitter::store(const Statement& statement) {
   const int lanes = plan_.lanes();
   value = widened(value, lanes);
   if (plan_.has_rows_in_lanes() && store_along_row(statement, value)) return;
+  if (zipped_) {
+    (*zipped_)[statement.root].push_back(code_.to_bits(type.dtype, value));
+    return;
+  }
   const auto stride = stride_along(position, *lane_axis_);
   if (!stride || !stride->stride.is_constant(1) || depends_on_lanes(stride->rest))
     return code_.scatter(type.dtype, value, base, index_.emit(position),

@@ -92,6 +92,13 @@ class NestEmitter final : private BodyValues {
   bool is_stored_in_pairs(const kernel::Statement& store, const symbolic::Expr& axis) const;
   bool is_taken_in_pairs(kernel::BodyId id, const symbolic::Expr& axis) const;
 
+  // nest_windows.cpp: short windows and short last axes
+  void emit_window(const kernel::Statement& loop, size_t depth);
+  std::vector<symbolic::Expr> tests_of_step(const kernel::Statement& loop, size_t depth) const;
+  void emit_zipped(const kernel::Statement& loop, const Range& range);
+  void store_zipped(const std::map<size_t, llvm::SmallVector<llvm::Value*, 16>>& rows,
+                    llvm::Value* left);
+
   // nest_transposed.cpp: squares
   void emit_transposed(const kernel::Statement& loop, const Range& rows, const Range& columns);
   std::vector<size_t> roots_in_line(const kernel::Statement& loop,
@@ -101,6 +108,7 @@ class NestEmitter final : private BodyValues {
     llvm::Type* element;  // its bits
     int bytes;
     llvm::Value* mask;  // of a run of one square; null: all of it
+    llvm::Value* left;  // elements from the first one on, of rows that lie in turn; null: enough
     std::function<llvm::Value*(llvm::Value* lane)> place;
   };
   /// What was transposed of a load: rows of one item.
@@ -120,7 +128,9 @@ class NestEmitter final : private BodyValues {
                const Range& columns, bool whole, bool asks);
   void ask_for_run(const kernel::Statement& loop, llvm::Value* row, llvm::Value* column,
                    llvm::Value* line);
+  void ask_to_write(const kernel::Statement& loop, llvm::Value* row);
   llvm::SmallVector<llvm::Value*, 16> transposed(const Tile& tile, llvm::Value* first);
+  llvm::SmallVector<llvm::Value*, 16> picked_out(const Tile& tile);
   void emit_square(const kernel::Statement& loop, llvm::ArrayRef<Tile> tiles, llvm::Value* first,
                    const Range& rows, const Range& columns, bool whole);
 
@@ -203,9 +213,8 @@ class NestEmitter final : private BodyValues {
   llvm::Value* symbol(const symbolic::Expr& expr) override;
   MathAccuracy accuracy_of(kernel::BodyId id) const override;
   bool is_compared(kernel::BodyId id) const override { return compared_.contains(id); }
-  bool is_short_stride(const symbolic::Expr& stride, graph::DType dtype) const;
-  llvm::Value* load_strided(graph::DType dtype, llvm::Value* base, llvm::Value* first, int stride,
-                            llvm::Value* mask);
+  llvm::Value* where(const kernel::BodyNode& node) override;
+  bool is_assumed(const symbolic::Expr& test) const;
   llvm::Value* read_sum(size_t number);
   llvm::Value* read_row(size_t buffer);
   llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape);
@@ -228,10 +237,14 @@ class NestEmitter final : private BodyValues {
   EntryArguments entry_;
   std::vector<Sum> sums_;
   std::optional<symbolic::Expr> lane_axis_;
-  bool lanes_reduce_ = false;               // that axis is reduced
-  bool at_first_lane_ = false;              // index expressions mean the first lane
-  bool in_pairs_ = false;                   // lines of bf16 are in the order of load_pairs
-  llvm::Value* mask_ = nullptr;             // lanes inside of the loop; null: all
+  bool lanes_reduce_ = false;            // that axis is reduced
+  bool at_first_lane_ = false;           // index expressions mean the first lane
+  bool in_pairs_ = false;                // lines of bf16 are in the order of load_pairs
+  llvm::Value* mask_ = nullptr;          // lanes inside of the loop; null: all
+  bool in_windows_ = false;              // loops within the lanes are written out
+  std::vector<symbolic::Expr> assumed_;  // tests that hold where we are
+  /// What is stored by root, as bits, while positions of a short last axis are worked on.
+  std::optional<std::map<size_t, llvm::SmallVector<llvm::Value*, 16>>> zipped_;
   std::optional<symbolic::Expr> row_axis_;  // of the row loop around
   std::vector<symbolic::Expr> open_axes_;   // of all loops around
   size_t axes_of_row_ = 0;                  // how many of these are there throughout the row

@@ -97,6 +97,7 @@ Carried NestEmitter::emit_written_out(LaneLoop& lane) {
       sums.push_back(
           ops_.identity(nest_.accumulators[number].op, nest_.accumulators[number].dtype, lanes));
   size_t copy = 0;
+  in_windows_ = has_inner_loops(lane.loop);
   for (int64_t first = 0; first < extent; first += lanes) {
     const int64_t left = extent - first;
     Value* mask = left < lanes ? builder_.lanes_below(builder_.index(left), lanes) : nullptr;
@@ -106,6 +107,7 @@ Carried NestEmitter::emit_written_out(LaneLoop& lane) {
     std::copy(next.begin(), next.end(), own);
     copy = (copy + 1) % lane.copies;
   }
+  in_windows_ = false;
   return sums;
 }
 
@@ -156,15 +158,15 @@ void NestEmitter::close_sums(const LaneLoop& lane, const Carried& state) {
 /// Whether all vectors of a loop are written one after the other: where values depend on tests of
 /// their position (padding, halves that are joined), most of these are then known.
 bool NestEmitter::is_written_out(const Statement& loop, const Range& range) const {
-  constexpr int64_t kMostVectors = 8;
   const Expr axis = loop.axes.back();
   const auto extent = axis.axis_extent().constant_value();
   const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(range.begin);
   const auto* end = llvm::dyn_cast<llvm::ConstantInt>(range.end);
-  if (loop.role == LoopRole::kReduction || !extent || *extent > kMostVectors * plan_.lanes() ||
-      begin == nullptr || end == nullptr || !begin->isZero() || end->getSExtValue() != *extent ||
-      has_inner_loops(loop))
+  if (loop.role == LoopRole::kReduction || !extent ||
+      *extent > NestPlan::kMostVectors * plan_.lanes() || begin == nullptr || end == nullptr ||
+      !begin->isZero() || end->getSExtValue() != *extent)
     return false;
+  if (has_inner_loops(loop)) return plan_.writes_out_windows(loop);
   std::vector<kernel::BodyId> stored;
   for (const Statement& statement : loop.body)
     if (statement.kind == StatementKind::kStore)

@@ -57,6 +57,15 @@ constexpr int64_t kMostVectorsOfRow = 8;
 /// Elements narrower than this leave too little of a row at a time where they are transposed.
 constexpr int kWordBits = 32;
 
+/// Rows that are picked out of vectors one by one; more are better transposed in squares.
+constexpr int64_t kFewRows = 8;
+
+bool has_narrow_loads(const kernel::Arena& arena, std::span<const BodyId> loads) {
+  return std::any_of(loads.begin(), loads.end(), [&](BodyId id) {
+    return graph::bits(arena.tensor(arena[id].tensor).dtype) < kWordBits;
+  });
+}
+
 }  // namespace
 
 bool NestPlan::is_costly(const Statement& loop) const {
@@ -90,9 +99,10 @@ NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const C
   }
   collect(nest.body);
   std::sort(dims_.begin(), dims_.end());
+  zipped_ = find_zipped();
   choose_lanes();
   choose_streaming();
-  transposition_ = find_transposition();
+  if (!zipped_) transposition_ = find_transposition();
   overlap_ = find_overlap();
   if (overlap_) rows_written_out_ = false;
   choose_blocks();
@@ -127,7 +137,7 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
       // (VectorBuilder::transpose).
       const int bits = graph::bits(type.dtype);
       const int side = std::min(lanes_, bits < kWordBits ? 128 / bits : target_.lanes(32));
-      if (!result) result = Transposition{k, side, side, false, {}};
+      if (!result) result = Transposition{k, side, side, false, false, {}};
       result->side = std::min(result->side, side);
       const int line = target_.vector_bytes() * 8 / graph::bits(type.dtype);
       result->run = std::max(result->run, line);
@@ -136,8 +146,121 @@ std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
   }
   int ops = 0;
   for (const BodyId id : arena_.reachable(values)) ops += arena_[id].kind == BodyKind::kOp ? 1 : 0;
-  if (result) result->rows_in_loop = ops > 2 || contains_costly_op(arena_, values);
+  if (!result) return result;
+  result->rows_in_loop = ops > 2 || contains_costly_op(arena_, values);
+  const auto rows = loop->axes[result->axis].axis_extent().constant_value();
+  if (rows && lies_in_turn(*result)) {
+    result->in_turn = true;
+    result->side = static_cast<int>(*rows);
+    result->run = result->side;
+  } else if (rows && *rows < result->run) {
+    // Fewer rows than a line has.
+    const int narrowest = has_narrow_loads(arena_, result->loads) ? result->side : 2;
+    while (result->side / 2 >= *rows && result->side > narrowest) result->side /= 2;
+    while (result->run / 2 >= *rows && result->run > result->side) result->run /= 2;
+  }
   return result;
+}
+
+/// Whether few rows can be picked out of whole vectors.
+bool NestPlan::lies_in_turn(const Transposition& found) const {
+  const Statement& loop = *parallel_loop();
+  const Expr rows = loop.axes[found.axis].axis_extent();
+  if (!provably_ge(kFewRows, rows) || !has_wide_shuffles()) return false;
+  return std::all_of(found.loads.begin(), found.loads.end(), [&](BodyId id) {
+    const BodyNode& node = arena_[id];
+    const auto stride =
+        stride_along(position_of(node.exprs, arena_.tensor(node.tensor).shape), loop.axes.back());
+    return stride->stride == rows;
+  });
+}
+
+/// Whether vectors of any elements are shuffled and masked by single instructions.
+bool NestPlan::has_wide_shuffles() const {
+  return target_.has(runtime::CpuFeature::kAvx512bw) && target_.has(runtime::CpuFeature::kAvx512vl);
+}
+
+/// A short last axis fills no vectors. Where another one continues it in memory, that one does.
+std::optional<size_t> NestPlan::find_zipped() const {
+  const Statement* loop = parallel_loop();
+  if (loop == nullptr || loop->axes.size() < 2 || has_inner_loops(*loop) || options_.lanes == 1 ||
+      !has_wide_shuffles())
+    return std::nullopt;
+  const auto width = loop->axes.back().axis_extent().constant_value();
+  if (!width || *width < 2 || *width > kFewRows) return std::nullopt;
+  for (size_t k = 0; k + 1 < loop->axes.size(); ++k)
+    if (is_zipped_by(loop->axes[k])) return k;
+  return std::nullopt;
+}
+
+/// Whether results continue along an axis where the last one ends, and operands are neighbours
+/// along it, or near each other.
+bool NestPlan::is_zipped_by(const Expr& axis) const {
+  constexpr int64_t kLeastExtent = 8;
+  constexpr int64_t kNear = 4;
+  const Statement& loop = *parallel_loop();
+  const Expr& last = loop.axes.back();
+  const auto extent = axis.axis_extent().constant_value();
+  if (extent && *extent < kLeastExtent) return false;
+  for (const Statement& statement : loop.body) {
+    if (statement.kind != StatementKind::kStore) continue;
+    const kernel::Root& root = nest_.kernel.roots[statement.root];
+    const Expr position = position_of(root.store, arena_.tensor(root.tensor).shape);
+    const auto along = stride_along(position, axis);
+    const auto along_last = stride_along(position, last);
+    if (!along || along->stride != last.axis_extent() || !along_last ||
+        !along_last->stride.is_constant(1))
+      return false;
+  }
+  std::vector<BodyId> values;
+  values_in(loop.body, values);
+  for (const BodyId id : arena_.reachable(values)) {
+    const BodyNode& node = arena_[id];
+    if (node.kind != BodyKind::kLoad) continue;
+    const graph::TensorType& type = arena_.tensor(node.tensor);
+    const auto stride = stride_along(position_of(node.exprs, type.shape), axis);
+    const auto step = stride ? stride->stride.constant_value() : std::nullopt;
+    if (!node.index_values.empty() || !step || *step < 0 || *step > kNear ||
+        graph::bits(type.dtype) < 8)
+      return false;
+  }
+  return true;
+}
+
+bool NestPlan::tests_positions(const std::vector<Statement>& block, const Expr& axis) const {
+  std::vector<BodyId> values;
+  values_in(block, values);
+  const std::vector<BodyId> reached = arena_.reachable(values);
+  return std::any_of(reached.begin(), reached.end(), [&](BodyId id) {
+    const BodyNode& node = arena_[id];
+    return node.kind == BodyKind::kWhere &&
+           std::any_of(node.exprs.begin(), node.exprs.end(),
+                       [&](const Expr& test) { return test.depends_on(axis); });
+  });
+}
+
+bool NestPlan::writes_out_windows(const Statement& loop) const {
+  constexpr int64_t kMostSteps = 96;
+  const auto extent = loop.axes.back().axis_extent().constant_value();
+  if (!extent || lanes_ == 1 || rows_in_lanes_ || *extent > kMostVectors * lanes_ ||
+      !has_inner_loops(loop) || !is_independent(loop.role) ||
+      !tests_positions(loop.body, loop.axes.back()))
+    return false;
+  int64_t steps = 0;
+  for (const Statement& statement : loop.body) {
+    if (statement.kind != StatementKind::kLoop) continue;
+    if (statement.online || statement.role != LoopRole::kReduction || has_inner_loops(statement))
+      return false;
+    int64_t of_loop = 1;
+    for (const Expr& axis : statement.axes) {
+      // A bound is not enough: every step is written for itself.
+      const auto count = axis.axis_extent().constant_value();
+      if (!count || *count > kMostSteps) return false;
+      of_loop = std::min(kMostSteps + 1, of_loop * *count);
+    }
+    steps += of_loop;
+  }
+  return steps * ((*extent + lanes_ - 1) / lanes_) <= kMostSteps;
 }
 
 bool NestPlan::squares_are_whole() const {
@@ -148,6 +271,7 @@ bool NestPlan::squares_are_whole() const {
 
 bool NestPlan::gathers_lines() const {
   constexpr int64_t kMostBytes = 16 << 10;
+  if (transposition_->in_turn) return false;
   const auto width = blocks_.back().constant_value();
   int64_t bytes = 0;
   for (const BodyId id : transposition_->loads) {
@@ -240,7 +364,8 @@ void NestPlan::choose_lanes() {
     lanes_ = std::min(2 * lanes_, kMostRegisters * vector / widest);
   if (const Statement* loop = parallel_loop();
       loop != nullptr && (!has_inner_loops(*loop) || is_vectorised(*loop)))
-    if (const auto extent = loop->axes.back().axis_extent().constant_value())
+    if (const auto extent =
+            loop->axes[zipped_.value_or(loop->axes.size() - 1)].axis_extent().constant_value())
       while (lanes_ > vector / widest && lanes_ / 2 >= *extent) lanes_ /= 2;
   if (options_.lanes > 0) lanes_ = options_.lanes;
   // Elements of half a byte share their bytes: one at a time, and one thread.
@@ -282,23 +407,7 @@ void NestPlan::choose_blocks() {
   blocks_.assign(loop->axes.size(), Expr(1));
   const int64_t unit = int64_t{lanes_} * unroll();
   const auto rounded = [&](int64_t wanted) { return (wanted + unit - 1) / unit * unit; };
-  if (transposition_) {
-    // Memory takes pieces of rows that are not too short, caches any.
-    int64_t columns = options_.transposed_columns;
-    if (const int bits = target_.vector_bytes() * 8 / lanes_; streaming_ != Streaming::kNever)
-      columns *= std::max(1, kWordBits / bits);
-    blocks_.back() = std::max<int64_t>(lanes_, columns);
-    blocks_[transposition_->axis] = options_.transposed_rows;
-    // Two lines of a row at a time are one more that memory need not look for.
-    Transposition twice = *transposition_;
-    twice.run *= 2;
-    const Expr across = loop->axes[twice.axis].axis_extent();
-    if (streaming_ == Streaming::kAlways && divisible_by(across, twice.run)) {
-      std::swap(*transposition_, twice);
-      if (!gathers_lines()) std::swap(*transposition_, twice);
-    }
-    return;
-  }
+  if (transposition_) return choose_transposed_blocks();
   if (is_interchanged(*loop)) {
     blocks_.back() = columns_of_block(*loop);
     return;
@@ -309,16 +418,48 @@ void NestPlan::choose_blocks() {
   }
   Expr inner = work_inside(*loop);
   size_t next = loop->axes.size();
-  if (is_vectorised(*loop)) {
+  if (zipped_) {
     --next;
-    int64_t lanes = has_inner_loops(*loop) ? unit : options_.block;
+    blocks_[next] = loop->axes[next].axis_extent();
+    blocks_[*zipped_] = rounded(options_.block / *blocks_[next].constant_value());
+    inner = blocks_[next] * loop->axes[*zipped_].axis_extent();
+  } else if (is_vectorised(*loop)) {
+    --next;
+    const bool in_vectors = has_inner_loops(*loop) && !writes_out_windows(*loop);
+    const Expr extent = loop->axes[next].axis_extent();
+    int64_t lanes = in_vectors ? unit : options_.block;
     if (rows_in_lanes_) lanes = std::max<int64_t>(1, options_.block / *inner.constant_value());
     blocks_[next] = rounded(lanes);
-    inner = inner * (has_inner_loops(*loop) ? blocks_[next] : loop->axes[next].axis_extent());
+    if (has_inner_loops(*loop) && !in_vectors) blocks_[next] = extent;
+    inner = inner * (has_inner_loops(*loop) ? blocks_[next] : extent);
   }
   while (next-- > 0 && !provably_ge(inner, options_.block)) {
+    if (zipped_ == next) continue;
     blocks_[next] = max(Expr(1), floor_div(options_.block, max(Expr(1), inner)));
     inner = inner * loop->axes[next].axis_extent();
+  }
+}
+
+void NestPlan::choose_transposed_blocks() {
+  const Statement& loop = *parallel_loop();
+  if (transposition_->in_turn) {
+    const int64_t columns = options_.block / transposition_->side / lanes_ * lanes_;
+    blocks_.back() = std::max<int64_t>(lanes_, columns);
+    blocks_[transposition_->axis] = transposition_->side;
+    return;
+  }
+  // Memory takes pieces of rows that are not too short.
+  const int bits = target_.vector_bytes() * 8 / lanes_;
+  const int64_t columns = options_.transposed_columns * std::max(1, kWordBits / bits);
+  blocks_.back() = std::max<int64_t>(lanes_, columns);
+  blocks_[transposition_->axis] = options_.transposed_rows;
+  // Two lines of a row at a time are one more that memory need not look for.
+  Transposition twice = *transposition_;
+  twice.run *= 2;
+  const Expr across = loop.axes[twice.axis].axis_extent();
+  if (streaming_ == Streaming::kAlways && divisible_by(across, twice.run)) {
+    std::swap(*transposition_, twice);
+    if (!gathers_lines()) std::swap(*transposition_, twice);
   }
 }
 

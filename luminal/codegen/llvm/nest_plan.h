@@ -83,6 +83,10 @@ class NestPlan {
     int side;           ///< elements along it in one square
     int run;            ///< elements along it that are read at once: a line of the narrowest load
     bool rows_in_loop;  ///< the body is written once for all rows of a square
+    /// The axis is short and its elements lie one after the other for all positions of the last
+    /// one: what is read are whole vectors of that, all rows of which are picked out. `side` and
+    /// `run` are then its extent.
+    bool in_turn;
     std::vector<kernel::BodyId> loads;
   };
   const std::optional<Transposition>& transposition() const { return transposition_; }
@@ -100,6 +104,16 @@ class NestPlan {
   const std::optional<Overlap>& overlap() const { return overlap_; }
   /// Whether squares at the borders are masked; else they are gathered.
   bool masks_squares() const;
+
+  /// Which axis of the parallel loop is spread over the lanes because the last one is short:
+  /// results of all positions of the last one are then stored in turn.
+  const std::optional<size_t>& zipped() const { return zipped_; }
+
+  /// Vectors of a row that are written out where tests of their positions are then known.
+  static constexpr int64_t kMostVectors = 8;
+  /// Whether that is done for a loop along the lanes with short reductions inside, whose steps are
+  /// then written out too.
+  bool writes_out_windows(const kernel::Statement& loop) const;
 
   /// The loop whose iterations are dealt out: the last of the body, if they are independent.
   const kernel::Statement* parallel_loop() const;
@@ -132,6 +146,13 @@ class NestPlan {
   bool has_short_strides(const kernel::Statement& loop, const symbolic::Expr& axis) const;
   int64_t number_of(kernel::BodyId id) const;
   std::optional<Transposition> find_transposition() const;
+  bool lies_in_turn(const Transposition& found) const;
+  std::optional<size_t> find_zipped() const;
+  bool is_zipped_by(const symbolic::Expr& axis) const;
+  bool has_wide_shuffles() const;
+  bool tests_positions(const std::vector<kernel::Statement>& block,
+                       const symbolic::Expr& axis) const;
+  void choose_transposed_blocks();
   std::optional<Overlap> find_overlap() const;
   bool is_whole_row(const kernel::Statement& loop) const;
   bool waits_well(const kernel::Statement& row, const kernel::Statement& costly,
@@ -158,6 +179,7 @@ class NestPlan {
   std::vector<symbolic::Expr> interchanged_offsets_;
   std::optional<Transposition> transposition_;
   std::optional<Overlap> overlap_;
+  std::optional<size_t> zipped_;
   symbolic::Expr scratch_bytes_;
 };
 

@@ -307,7 +307,7 @@ int contiguous_loads(const Arena& arena, std::span<const BodyId> values, const E
     if (node.kind != BodyKind::kLoad || !kernel::contains(node.free, axis)) continue;
     const auto stride =
         stride_along(position_of(node.exprs, arena.tensor(node.tensor).shape), axis);
-    if (stride && stride->stride.is_constant(1)) ++count;
+    if (stride && (stride->stride.is_constant(1) || stride->stride.is_constant(-1))) ++count;
   }
   return count;
 }

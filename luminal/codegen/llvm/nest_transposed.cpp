@@ -1,6 +1,7 @@
 // Loops in which some operands lie across: squares of them are transposed in registers. Vectors of
 // the result are longer where elements are narrow, so a register holds several squares side by
-// side, and what is read is a whole line of each row, kept in a tile until all of it was used.
+// side, and what is read is a whole line of each row, kept in a tile until all of it was used. Few
+// rows that lie in turn are picked out of whole vectors instead.
 #include <array>
 
 #include "luminal/codegen/llvm/nest_emitter.h"
@@ -195,7 +196,13 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
     Value* left = ir_.CreateSub(rows.end, rows.begin);
     return whole ? nullptr : builder_.lanes_below(left, count);
   };
-  Tile tile{element, bytes, below(transposition.side), place};
+  Tile tile{element, bytes, nullptr, nullptr, place};
+  if (transposition.in_turn) {
+    Value* left = ir_.CreateSub(columns.end, columns.begin);
+    if (!whole) tile.left = ir_.CreateMul(left, builder_.index(transposition.side));
+    return tile;
+  }
+  tile.mask = below(transposition.side);
   if (transposition.run == transposition.side) return tile;
   llvm::Type* line = VectorBuilder::vector(element, transposition.run);
   Value* memory =
@@ -217,6 +224,7 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
 /// position i of the axis across.
 llvm::SmallVector<Value*, 16> NestEmitter::transposed(const Tile& tile, Value* first) {
   const int side = plan_.transposition()->side;
+  if (plan_.transposition()->in_turn) return picked_out(tile);
   llvm::Type* run = VectorBuilder::vector(tile.element, side);
   Value* offset = ir_.CreateMul(first, builder_.index(tile.bytes));
   llvm::SmallVector<Value*, 16> square;
@@ -231,6 +239,45 @@ llvm::SmallVector<Value*, 16> NestEmitter::transposed(const Tile& tile, Value* f
   return square;
 }
 
+/// The same of rows that lie in turn.
+llvm::SmallVector<Value*, 16> NestEmitter::picked_out(const Tile& tile) {
+  const int lanes = plan_.lanes();
+  llvm::Type* type = VectorBuilder::vector(tile.element, lanes);
+  Value* place = tile.place(builder_.index(0));
+  llvm::SmallVector<Value*, 16> rows;
+  for (int i = 0; i < plan_.transposition()->side; ++i) {
+    Value* mask = nullptr;
+    if (tile.left != nullptr)
+      mask =
+          builder_.lanes_below(ir_.CreateSub(tile.left, builder_.index(int64_t{i} * lanes)), lanes);
+    rows.push_back(builder_.load(type, builder_.offset(place, int64_t{i} * lanes * tile.bytes),
+                                 {.mask = mask}));
+  }
+  builder_.unzip(rows);
+  return rows;
+}
+
+/// Asks for the lines that are stored at a row of the next run: memory would be asked for them one
+/// by one as they are stored, since no two of them are neighbours.
+void NestEmitter::ask_to_write(const Statement& loop, Value* row) {
+  constexpr int64_t kNearCache = 1 << 19;
+  if (!aligned_roots_.empty() || plan_.transposition()->in_turn ||
+      provably_less(plan_.result_bytes(), kNearCache))
+    return;
+  axes_[loop.axes[plan_.transposition()->axis].axis_id()] =
+      ir_.CreateAdd(row, builder_.index(plan_.transposition()->run));
+  for (const Statement& statement : loop.body) {
+    if (statement.kind != StatementKind::kStore) continue;
+    const kernel::Root& root = nest_.kernel.roots[statement.root];
+    const graph::TensorType& type = arena_.tensor(root.tensor);
+    Value* position = index_at_first_lane(position_of(root.store, type.shape));
+    builder_.prefetch(
+        builder_.offset(buffers_.at(root.tensor),
+                        ir_.CreateMul(position, builder_.index(graph::bits(type.dtype) / 8))),
+        2, true);
+  }
+}
+
 void NestEmitter::emit_square(const Statement& loop, llvm::ArrayRef<Tile> tiles, Value* first,
                               const Range& rows, const Range& columns, bool whole) {
   const NestPlan::Transposition& transposition = *plan_.transposition();
@@ -243,20 +290,31 @@ void NestEmitter::emit_square(const Statement& loop, llvm::ArrayRef<Tile> tiles,
             : builder_.lanes_below(ir_.CreateSub(columns.end, columns.begin), plan_.lanes());
   lane_axis_ = axis;
   axes_[axis.axis_id()] = columns.begin;
-  const auto emit_row = [&](Value* number, llvm::function_ref<Value*(size_t load)> bits) {
-    Value* row = ir_.CreateAdd(rows.begin, number);
+  mask_ = below;
+  const auto emit_row = [&](Value* row, llvm::function_ref<Value*(size_t load)> bits) {
     axes_[row_axis.axis_id()] = row;
-    mask_ = whole ? nullptr : both(below, ir_.CreateICmpSLT(row, rows.end));
     known_.emplace_back();
     for (size_t k = 0; k < tiles.size(); ++k)
       known_.back()[transposition.loads[k]] =
           code_.from_bits(arena_[transposition.loads[k]].dtype, bits(k));
     emit_body(loop);
     known_.pop_back();
+    ask_to_write(loop, row);
   };
   if (!transposition.rows_in_loop) {
-    for (int i = 0; i < transposition.side; ++i)
-      emit_row(builder_.index(i), [&](size_t k) { return squares[k][static_cast<size_t>(i)]; });
+    for (int i = 0; i < transposition.side; ++i) {
+      Value* row = ir_.CreateAdd(rows.begin, builder_.index(i));
+      const auto emit = [&] {
+        emit_row(row, [&](size_t k) { return squares[k][static_cast<size_t>(i)]; });
+      };
+      // Not by a mask of no lanes: where nothing is mapped a processor takes long over it.
+      Value* is_row = ir_.CreateICmpSLT(row, rows.end);
+      const auto* known = llvm::dyn_cast<llvm::ConstantInt>(is_row);
+      if (whole || (known != nullptr && known->isOne()))
+        emit();
+      else
+        builder_.if_then(is_row, emit);
+    }
   } else {
     // Once for all rows: the body is long.
     std::vector<Value*> memory;
@@ -268,15 +326,17 @@ void NestEmitter::emit_square(const Statement& loop, llvm::ArrayRef<Tile> tiles,
         builder_.store(squares[k][static_cast<size_t>(i)],
                        builder_.offset(memory[k], int64_t{i} * plan_.lanes() * tiles[k].bytes));
     }
-    builder_.loop(builder_.index(0), builder_.index(transposition.side), builder_.index(1),
-                  [&](Value* i) {
-                    emit_row(i, [&](size_t k) {
-                      const int64_t bytes = int64_t{plan_.lanes()} * tiles[k].bytes;
-                      return builder_.load(
-                          squares[k][0]->getType(),
-                          builder_.offset(memory[k], ir_.CreateMul(i, builder_.index(bytes))));
-                    });
-                  });
+    Value* count = builder_.index(transposition.side);
+    if (!whole)
+      count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count,
+                                        ir_.CreateSub(rows.end, rows.begin));
+    builder_.loop(builder_.index(0), count, builder_.index(1), [&](Value* i) {
+      emit_row(ir_.CreateAdd(rows.begin, i), [&](size_t k) {
+        const int64_t bytes = int64_t{plan_.lanes()} * tiles[k].bytes;
+        return builder_.load(squares[k][0]->getType(),
+                             builder_.offset(memory[k], ir_.CreateMul(i, builder_.index(bytes))));
+      });
+    });
   }
   mask_ = nullptr;
   lane_axis_.reset();

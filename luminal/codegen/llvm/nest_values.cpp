@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -41,18 +42,35 @@ MathAccuracy NestEmitter::accuracy_of(BodyId id) const {
   return few ? MathAccuracy::kBf16 : BodyValues::accuracy_of(id);
 }
 
-/// The tests that an index needs beyond what is proved; null if none.
+bool NestEmitter::is_assumed(const Expr& test) const {
+  return std::find(assumed_.begin(), assumed_.end(), test) != assumed_.end();
+}
+
+/// The tests that an index needs beyond what is proved or assumed; null if none.
 Value* NestEmitter::in_range(std::span<const Expr> index, const graph::Shape& shape) {
   Value* all = nullptr;
   for (size_t d = 0; d < index.size(); ++d) {
     const Expr& expr = index[d];
-    if (stays_in_range(expr, shape[d])) continue;
+    const bool sound = bounds_hold(expr);
+    const bool above = (sound && provably_ge(expr, 0)) || is_assumed(greater_equal(expr, 0));
+    const bool below = (sound && provably_less(expr, shape[d])) ||
+                       is_assumed(greater_equal(shape[d] - 1, expr)) ||
+                       is_assumed(logical_not(greater_equal(expr, shape[d])));
+    if (above && below) continue;
     Value* value = index_.emit(expr);
     // One unsigned comparison does for both ends.
     Value* extent = widened(index_.emit(shape[d]), VectorBuilder::lanes_of(value));
     all = both(all, ir_.CreateICmpULT(value, extent));
   }
   return all;
+}
+
+Value* NestEmitter::where(const BodyNode& node) {
+  std::vector<Expr> tests;
+  std::copy_if(node.exprs.begin(), node.exprs.end(), std::back_inserter(tests),
+               [&](const Expr& test) { return !is_assumed(test); });
+  if (tests.empty() && !node.exprs.empty()) return value_of(node.children[0]);
+  return chosen(conditions(tests), node);
 }
 
 Value* NestEmitter::load(BodyId id) {
@@ -79,36 +97,12 @@ Value* NestEmitter::load(BodyId id) {
     if (in_pairs_) return code_.load_pairs(base, first, lanes);
     return code_.load(type.dtype, base, first, lanes, {.mask = mask});
   }
-  if (stride && is_short_stride(stride->stride, type.dtype) && !depends_on_lanes(stride->rest))
-    return load_strided(type.dtype, base, index_at_first_lane(position),
-                        static_cast<int>(*stride->stride.constant_value()), mask);
+  if (const auto step = stride ? stride->stride.constant_value() : std::nullopt;
+      step && code_.is_short_stride(type.dtype, *step) && !depends_on_lanes(stride->rest))
+    return code_.load_strided(type.dtype, base, index_at_first_lane(position), lanes,
+                              static_cast<int>(*step), mask);
   Value* positions = widened(index_.emit(position), lanes);
   return code_.gather(type.dtype, base, positions, mask != nullptr ? mask : all_of(plan_.lanes()));
-}
-
-/// Whether whole lines and a shuffle are better than a gather.
-bool NestEmitter::is_short_stride(const Expr& stride, DType dtype) const {
-  const auto value = stride.constant_value();
-  return value && *value >= 2 && *value <= 4 && graph::bits(dtype) >= 8 &&
-         builder_.target().has(runtime::CpuFeature::kAvx512bw) &&
-         builder_.target().has(runtime::CpuFeature::kAvx512vl);
-}
-
-/// Every `stride`-th element from `first` on; nothing else is touched.
-Value* NestEmitter::load_strided(DType dtype, Value* base, Value* first, int stride, Value* mask) {
-  const int lanes = plan_.lanes();
-  const auto bits = static_cast<unsigned>(graph::bits(dtype));
-  llvm::SmallVector<int, 64> spread;
-  llvm::SmallVector<int, 64> chosen;
-  for (int lane = 0; lane < lanes * stride; ++lane)
-    spread.push_back(lane % stride == 0 ? lane / stride : lanes);
-  for (int lane = 0; lane < lanes; ++lane) chosen.push_back(lane * stride);
-  Value* used = mask != nullptr ? mask : all_of(plan_.lanes());
-  used = ir_.CreateShuffleVector(used, llvm::Constant::getNullValue(used->getType()), spread);
-  Value* at = builder_.offset(base, ir_.CreateMul(first, builder_.index(bits / 8)));
-  llvm::Type* type = VectorBuilder::vector(ir_.getIntNTy(bits), lanes * stride);
-  Value* loaded = builder_.load(type, at, {.mask = used});
-  return code_.from_bits(dtype, ir_.CreateShuffleVector(loaded, chosen));
 }
 
 /// A load of the first loop over a row: the next row will be asked for by the loops after it.

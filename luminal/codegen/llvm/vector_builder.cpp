@@ -354,6 +354,71 @@ void VectorBuilder::transpose(llvm::SmallVectorImpl<Value*>& rows) {
   }
 }
 
+/// Lane i is the element at `place` i of all vectors one after the other.
+Value* VectorBuilder::chosen_from(llvm::ArrayRef<Value*> vectors,
+                                  llvm::function_ref<int(int lane)> place) {
+  const int lanes = lanes_of(vectors[0]);
+  Value* result = vectors[0];
+  for (int number = 1; number < static_cast<int>(vectors.size()); ++number) {
+    llvm::SmallVector<int, 64> chosen;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int from = place(lane) / lanes;
+      // Lanes of vectors before the second one are in their places already.
+      const int before = number == 1 && from == 0 ? place(lane) : lane;
+      chosen.push_back(from == number ? lanes + place(lane) % lanes
+                                      : (from < number ? before : -1));
+    }
+    result = ir_.CreateShuffleVector(result, vectors[static_cast<size_t>(number)], chosen);
+  }
+  return result;
+}
+
+/// By halves as long as their number is even: each step then takes one shuffle for a vector.
+void VectorBuilder::unzip(llvm::SmallVectorImpl<Value*>& vectors) {
+  const int count = static_cast<int>(vectors.size());
+  if (count == 1) return;
+  if (count % 2 != 0) {
+    const llvm::SmallVector<Value*, 16> before(vectors.begin(), vectors.end());
+    for (int row = 0; row < count; ++row)
+      vectors[static_cast<size_t>(row)] =
+          chosen_from(before, [&](int lane) { return lane * count + row; });
+    return;
+  }
+  llvm::SmallVector<Value*, 16> halves[2];
+  for (size_t i = 0; i < vectors.size(); i += 2)
+    for (const int odd : {0, 1})
+      halves[odd].push_back(
+          chosen_from({vectors[i], vectors[i + 1]}, [&](int lane) { return 2 * lane + odd; }));
+  for (const int odd : {0, 1}) {
+    unzip(halves[odd]);
+    for (size_t i = 0; i < halves[odd].size(); ++i)
+      vectors[2 * i + static_cast<size_t>(odd)] = halves[odd][i];
+  }
+}
+
+void VectorBuilder::zip(llvm::SmallVectorImpl<Value*>& rows) {
+  const int count = static_cast<int>(rows.size());
+  const int lanes = lanes_of(rows[0]);
+  if (count == 1) return;
+  if (count % 2 != 0) {
+    const llvm::SmallVector<Value*, 16> before(rows.begin(), rows.end());
+    for (int vector = 0; vector < count; ++vector)
+      rows[static_cast<size_t>(vector)] = chosen_from(before, [&](int lane) {
+        const int at = vector * lanes + lane;
+        return at % count * lanes + at / count;
+      });
+    return;
+  }
+  llvm::SmallVector<Value*, 16> halves[2];
+  for (size_t i = 0; i < rows.size(); ++i) halves[i % 2].push_back(rows[i]);
+  for (auto& half : halves) zip(half);
+  for (size_t i = 0; i < halves[0].size(); ++i)
+    for (const int upper : {0, 1})
+      rows[2 * i + static_cast<size_t>(upper)] =
+          chosen_from({halves[0][i], halves[1][i]},
+                      [&](int lane) { return lane % 2 * lanes + upper * (lanes / 2) + lane / 2; });
+}
+
 Value* VectorBuilder::call_intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
                                      llvm::ArrayRef<Value*> arguments) {
   return ir_.CreateCall(llvm::Intrinsic::getDeclaration(&module_, id, types), arguments);

@@ -126,12 +126,18 @@ class VectorBuilder {
   /// A square of vectors, transposed in place; longer ones hold several squares side by side. Their
   /// number is a power of two.
   void transpose(llvm::SmallVectorImpl<llvm::Value*>& rows);
+  /// Takes vectors that hold the elements of as many rows in turn apart: vector i becomes row i.
+  /// `zip` puts them together again.
+  void unzip(llvm::SmallVectorImpl<llvm::Value*>& vectors);
+  void zip(llvm::SmallVectorImpl<llvm::Value*>& rows);
   llvm::Value* call_intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
                               llvm::ArrayRef<llvm::Value*> arguments);
 
  private:
   llvm::Align alignment(llvm::Type* type, const Access& access) const;
   llvm::BasicBlock* new_block(const char* name);
+  llvm::Value* chosen_from(llvm::ArrayRef<llvm::Value*> vectors,
+                           llvm::function_ref<int(int lane)> place);
 
   llvm::Module& module_;
   CpuTarget target_;

@@ -62,6 +62,8 @@ Expr NestPlan::columns_of_block(const Statement& loop) const {
 /// Whether what is in a loop is passes, one after the other, over rows of lanes.
 bool NestPlan::holds_passes(const Statement& loop) const {
   if (&loop != parallel_loop() || nest_.accumulators.empty()) return false;
+  // What an output loop reads of a row was kept before it, with the row along its lanes.
+  if (!nest_.buffers.empty() && loop.role != LoopRole::kRow) return false;
   int loops = 0;
   bool long_ones = false;
   for (const Statement& statement : loop.body) {

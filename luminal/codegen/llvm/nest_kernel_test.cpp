@@ -286,6 +286,39 @@ TEST(NestKernel, ShortRowsOfIntegers) {
     }
 }
 
+/// A softmax of one row, kept before the loop that stores it, times sums that this loop finds:
+/// along the columns of a matrix or along its rows.
+TEST(NestKernel, RowsAreReadByLoopsThatReduceToo) {
+  for (const bool down : {false, true})
+    for (const int64_t length : {3, 10, 30, 100}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const int64_t n = 100;
+      const auto spread = [&](NodeId node) {
+        return Edge{graph.whole(node).view.insert_axis(0, n), node};
+      };
+      const NodeId x = graph.add_input("x", DType::kF32, {n});
+      const NodeId w = graph.add_input("w", DType::kF32,
+                                       down ? graph::Shape{length, n} : graph::Shape{n, length});
+      const NodeId most = graph.add(Op::kReduceMax, {graph.whole(x)}, graph::ReduceAttribute{1});
+      const NodeId minus = graph.add_constant(Scalar::of(DType::kF32, -1));
+      const NodeId negated = graph.add(Op::kMul, {graph.whole(most), graph.whole(minus)});
+      const NodeId e = graph.add(
+          Op::kExp, {graph.whole(graph.add(Op::kAdd, {graph.whole(x), spread(negated)}))});
+      const NodeId total = graph.add(Op::kSum, {graph.whole(e)}, graph::ReduceAttribute{1});
+      const NodeId y = graph.add(Op::kDiv, {graph.whole(e), spread(total)});
+      const int swap[] = {1, 0};
+      const View seen = down ? graph.whole(w).view.permute(swap) : graph.whole(w).view;
+      const NodeId sums = graph.add(Op::kSum, {{seen, w}}, graph::ReduceAttribute{1});
+      graph.add_output("y", graph.whole(graph.add(Op::kMul, {graph.whole(y), graph.whole(sums)})));
+      sample.inputs.emplace("x", random_array(DType::kF32, {n}, 5));
+      sample.inputs.emplace(
+          "w", random_array(DType::kF32,
+                            down ? graph::Extents{length, n} : graph::Extents{n, length}, 6));
+      check(sample, host_target(), {.online = false, .keep_rows = true}, {}, {1e-5, 1e-5});
+    }
+}
+
 /// Sums along either axis of a matrix, plain and transposed, with a scale.
 Sample sums_sample(int64_t rows, int64_t columns, bool down) {
   Sample sample;

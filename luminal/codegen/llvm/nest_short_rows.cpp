@@ -42,6 +42,8 @@ int width_of(const Expr& axis) {
 bool NestPlan::are_rows_short(int64_t most) const {
   const Statement* row = parallel_loop();
   if (row == nullptr || !has_inner_loops(*row)) return false;
+  // What an output loop reads of a row was kept before it.
+  if (!nest_.buffers.empty() && row->role != kernel::LoopRole::kRow) return false;
   for (const kernel::Accumulator& accumulator : nest_.accumulators)
     if (!accumulator.vector_axes.empty()) return false;
   const auto rows = row->axes.back().axis_extent().constant_value();

@@ -144,9 +144,15 @@ class Filler {
   /// Smaller arrays hold what all results depend on: one special value there would hide all others.
   static constexpr int64_t kLeastSpoilt = 16;
 
-  /// `whole_range` asks for integers of all sizes; one value in `one_in` is special.
-  Filler(DataKind kind, bool whole_range, int64_t one_in, uint64_t seed)
-      : kind_(kind), whole_range_(whole_range), one_in_(one_in), seed_(seed), random_(seed) {}
+  /// `whole_range` asks for integers of all sizes; one value in `one_in` is special, and where none
+  /// of them `meets` another, some of these are of any size.
+  Filler(DataKind kind, bool whole_range, int64_t one_in, bool meets, uint64_t seed)
+      : kind_(kind),
+        whole_range_(whole_range),
+        one_in_(one_in),
+        draws_(kind == DataKind::kSpecial && !meets),
+        seed_(seed),
+        random_(seed) {}
 
   /// `weighed` asks for values that outweigh their rows.
   void fill(Array& array, int64_t limit, bool weighed) {
@@ -223,7 +229,7 @@ class Filler {
     constexpr int64_t kNotLarge = 7, kStep = 5;
     const int64_t kinds = kind_ == DataKind::kInfinite ? kNotLarge : std::ssize(kSpecial);
     const int64_t number = specials_++;
-    if (kind_ == DataKind::kSpecial && number >= kinds && number % 2 == 1) return of_any_size();
+    if (draws_ && number >= kinds && number % 2 == 1) return of_any_size();
     next_special_ = number > 0 ? (next_special_ + kStep) % kinds : below(kinds);
     return kSpecial[static_cast<size_t>(next_special_)];
   }
@@ -245,6 +251,7 @@ class Filler {
   DataKind kind_;
   bool whole_range_;
   int64_t one_in_;
+  bool draws_;
   uint64_t seed_;
   bool is_spoilt_ = true;
   int64_t specials_ = 0;  // so far
@@ -264,7 +271,8 @@ std::vector<NodeId> tensors_read(const Arena& arena, const kernel::Kernel& kerne
 kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
                                const graph::DimValues& dims, DataKind kind, uint64_t seed) {
   const Positions positions = positions_of(arena, kernel, dims);
-  // Where each result is of its own values, special ones hide nothing of others.
+  // Where each result is of its own values, special ones hide nothing of others. Elsewhere more of
+  // them would make weights vanish beside infinities, where a last bit decides what becomes of it.
   const bool reduces = has_reductions(arena, kernel);
   const int64_t one_in = reduces ? 997 : 5;
   const bool weighed = kind == DataKind::kSpecial && reduces && !has_products(arena, kernel);
@@ -274,7 +282,7 @@ kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
     const graph::TensorType& type = arena.tensor(id);
     Array array(type.dtype, graph::extents_of(type.shape, dims));
     const bool chooses = positions.tensors.contains(id) && !graph::is_float(type.dtype);
-    Filler(kind, whole_range, one_in, seed + id.value)
+    Filler(kind, whole_range, one_in, reduces, seed + id.value)
         .fill(array, chooses ? positions.limit : std::numeric_limits<int64_t>::max(), weighed);
     result.emplace(id, std::move(array));
   }

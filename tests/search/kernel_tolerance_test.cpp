@@ -295,6 +295,24 @@ TEST(KernelTolerance, WhatLargeValuesArePartOfMayBeOffByAsMuchMore) {
   }
 }
 
+TEST(KernelTolerance, WeightsMayVanishBesideInfinities) {
+  // 0 times infinity is NaN, and next to 0 times infinity is not.
+  Subject right([](Graph& g) {
+    const Tensor q = g.input("q", {4, 128, 64}, bf16);
+    const Tensor k = g.input("k", {4, 128, 64}, bf16);
+    return attention(q, k, g.input("v", {4, 128, 64}, bf16));
+  });
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    KernelCheck check = right.check(seed);
+    for (const codegen::Schedule& schedule : right.schedules(2)) {
+      const auto why = check.check(right.candidate(schedule));
+      EXPECT_EQ(why, std::nullopt)
+          << seed << ", " << schedule.to_string() << ": " << to_string(Measurement(*why));
+    }
+    EXPECT_FALSE(check.revoked()) << seed << ": " << check.revoked()->why.detail;
+  }
+}
+
 TEST(KernelTolerance, FunctionsOfNarrowFloatsMayBeRoundedToEitherNeighbour) {
   Subject right([](Graph& g) { return gelu_tanh(g.input("x", {64, 512}, bf16)); });
   const Candidate candidate = right.candidate();

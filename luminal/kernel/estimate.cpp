@@ -157,7 +157,7 @@ class Counter {
     if (node.kind == BodyKind::kReduce) return;
     if (node.kind == BodyKind::kLoad)
       counts_.cache += evaluations(node, path) * graph::bits(node.dtype) / 8.0;
-    if (node.kind == BodyKind::kOp) {
+    if (node.kind == BodyKind::kOp && !is_widened_load(node)) {
       const bool is_costly = is_function(node.op) || node.op == Op::kMod;
       (is_costly ? counts_.functions : counts_.vector) += weight(node.op) * evaluations(node, path);
     }
@@ -165,6 +165,15 @@ class Counter {
       counts_.vector += static_cast<double>(node.exprs.size()) * evaluations(node, path);
     for (BodyId child : node.children) visit(child, path, seen);
     for (BodyId value : node.index_values) visit(value, path, seen);
+  }
+
+  /// Narrow floats are widened while they are loaded: keeping them wide instead takes more bytes
+  /// and gains nothing.
+  bool is_widened_load(const BodyNode& node) const {
+    if (node.op != Op::kCast) return false;
+    const BodyNode& from = arena_[node.children[0]];
+    return from.kind == BodyKind::kLoad && graph::is_float(from.dtype) &&
+           graph::is_float(node.dtype) && graph::bits(from.dtype) < graph::bits(node.dtype);
   }
 
   /// In additions; functions and what costs as much in functions.

@@ -1,5 +1,6 @@
 #include "luminal/codegen/llvm/gemm_blocks.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ class BlockTile : public GemmTile {
 
  protected:
   Carried run_over_k(const Carried& initial) override {
+    zero_ = hidden(builder_.index(0));
     Carried state = initial;
     state.push_back(argument(kTileA));
     state.push_back(argument(kTileB));
@@ -134,9 +136,11 @@ class BlockTile : public GemmTile {
       for (Value* each : vectors) digits.push_back(dots() ? pair(each, i) : digit(each, i));
       const int step = dots() ? 2 * i : step_of_digit(i);
       for (int r = 0; r < rows_; ++r) {
+        const int64_t bytes = int64_t{step} * graph::bits(spec_.a) / 8;
         Value* from = builder_.offset(a, row_offsets_[static_cast<size_t>(r)]);
-        Value* row = row_element(builder_.offset(from, int64_t{step} * graph::bits(spec_.a) / 8));
         for (int v = 0; v < vectors_; ++v) {
+          if (v > 0 && !dots()) from = builder_.offset(from, zero_);
+          Value* row = row_element(builder_.offset(from, bytes));
           const int at = (i % chains_) * rows_ * vectors_ + r * vectors_ + v;
           Value*& sum = sums[static_cast<size_t>(at)];
           sum = multiply_add(row, digits[static_cast<size_t>(v)], sum);
@@ -157,14 +161,22 @@ class BlockTile : public GemmTile {
     return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, {sum, a, b});
   }
 
-  /// Digit `number` of each word as a float, less the zero: put among the low bits of a float whose
-  /// last place is 1 there, so that nothing is rounded.
+  /// A value that the compiler knows nothing of. An element of A is an operand in memory of every
+  /// product it is in, which costs nothing; if the compiler knew that it is one element, it would
+  /// spread it into a register, which takes as long as a product where all units are busy. (Not so
+  /// with dots, whose operands in memory are slow.)
+  Value* hidden(Value* value) {
+    auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+    return ir_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {value});
+  }
+
+  /// Digit `number` of each word as a float, less the zero. Without a table it is put among the low
+  /// bits of a float whose last place is 1 there, so that nothing is rounded.
   Value* digit(Value* word, int number) {
     constexpr int kMantissa = 23;
     constexpr int kExponentOfOne = 127;
     constexpr int kDown = 3;
-    // The lowest digit of a word, shifted or not, can be looked up as it is.
-    if (number % kDown == 0 && number < 2 * kDown && has_table()) return looked_up(word, number);
+    if (has_table()) return looked_up(word, number);
     // Digits from the sixth on would reach the exponent.
     if (number > 4) {
       word = ir_.CreateLShr(word, VectorBuilder::integer(word->getType(), 4 * kDown));
@@ -213,6 +225,7 @@ class BlockTile : public GemmTile {
   int lanes_;
   int words_;
   int chains_ = 1;
+  Value* zero_ = nullptr;  ///< hidden
 };
 
 }  // namespace

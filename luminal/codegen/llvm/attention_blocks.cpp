@@ -54,12 +54,16 @@ Value* AttentionBlocks::scaled(Value* value, int64_t by) {
   return ir_.CreateMul(value, number(by));
 }
 
-Value* AttentionBlocks::power(Value* difference) {
+double AttentionBlocks::score_unit() const { return plan_.base_two ? 1 : std::numbers::log2e; }
+
+Value* AttentionBlocks::power_of_two(Value* exponent) {
   VectorMath math(builder_, schedule_.dot_bf16 ? MathAccuracy::kBf16 : MathAccuracy::kFull);
-  if (!plan_.base_two)
-    difference = ir_.CreateFMul(difference,
-                                VectorBuilder::number(difference->getType(), std::numbers::log2e));
-  return math.exp2(difference);
+  return math.exp2(exponent);
+}
+
+Value* AttentionBlocks::power(Value* difference) {
+  Value* unit = VectorBuilder::number(difference->getType(), score_unit());
+  return power_of_two(plan_.base_two ? difference : ir_.CreateFMul(difference, unit));
 }
 
 /// The largest (or smallest) value over the queries of the block, for one key.

@@ -23,6 +23,9 @@ class AttentionBlocks {
   llvm::Value* constant(double value) { return VectorBuilder::number(floats(), value); }
   /// The power that turns a difference of scores into a weight.
   llvm::Value* power(llvm::Value* difference);
+  /// The same for a difference of scores times `score_unit`.
+  llvm::Value* power_of_two(llvm::Value* exponent);
+  double score_unit() const;
 
   /// Where an operand's element lies for a key, at the begin of its other axis.
   llvm::Value* operand_place(const kernel::PlainOperand& operand, llvm::Value* key,

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "luminal/codegen/llvm/attention_blocks.h"
@@ -8,6 +9,8 @@ namespace {
 
 using graph::DType;
 using kernel::BodyId;
+using kernel::BodyKind;
+using kernel::BodyNode;
 using llvm::Value;
 using symbolic::Expr;
 
@@ -285,19 +288,33 @@ class AttentionEmitter : AttentionBlocks {
       if (!plan_.cheap_score) builder_.store(value, row_place(row), {.align = 64});
       return value;
     };
+    const std::optional<double> factor = factor_of(score);
+    const auto product_at = [&](Value* row) -> Value* {
+      return builder_.load(floats(), row_place(row), {.align = 64});
+    };
+    const auto larger = [&](Value* a, Value* b) {
+      return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
+    };
     Value* before = builder_.load(floats(), per_query(at_.maxima, query), {.align = 64});
     // A score that is NaN need not be the maximum: its weight is NaN, and with it the sums.
-    Value* most = builder_.loop(
-        number(0), count, number(1), {before}, [&](Value* row, llvm::ArrayRef<Value*> now) {
-          Value* value = score_at(row, false);
-          return Carried{ir_.CreateSelect(ir_.CreateFCmpOGT(value, now[0]), value, now[0])};
-        })[0];
+    Value* most =
+        builder_.loop(number(0), count, number(1), {factor ? constant(-infinity) : before},
+                      [&](Value* row, llvm::ArrayRef<Value*> now) {
+                        return Carried{
+                            larger(factor ? product_at(row) : score_at(row, false), now[0])};
+                      })[0];
+    if (factor) most = larger(ir_.CreateFMul(most, constant(*factor)), before);
     Value* base = ir_.CreateSelect(ir_.CreateFCmpOEQ(most, constant(-infinity)), constant(0), most);
-    Value* factor = power(ir_.CreateFSub(before, base));
+    // All weights of a block are relative to one rounded exponent, and so is what came before.
+    Value* exponent = ir_.CreateFMul(base, constant(score_unit()));
+    Value* rescaled = power_of_two(
+        ir_.CreateFSub(ir_.CreateFMul(before, constant(score_unit())), exponent));
     Value* total = builder_.load(floats(), per_query(at_.totals, query), {.align = 64});
-    total = ir_.CreateFMul(total, factor);
+    total = ir_.CreateFMul(total, rescaled);
     const auto weight_at = [&](Value* row) {
-      return power(ir_.CreateFSub(score_at(row, true), base));
+      Value* value = factor ? product_at(row) : score_at(row, true);
+      Value* unit = constant(factor.value_or(1) * score_unit());
+      return power_of_two(builder_.mul_add(value, unit, ir_.CreateFNeg(exponent)));
     };
     total = schedule_.dot_bf16
                 ? store_pairs(query, count, total, weight_at)
@@ -308,8 +325,24 @@ class AttentionEmitter : AttentionBlocks {
                                   return Carried{ir_.CreateFAdd(now[0], weight)};
                                 })[0];
     builder_.store(most, per_query(at_.maxima, query));
-    builder_.store(factor, per_query(at_.factors, query));
+    builder_.store(rescaled, per_query(at_.factors, query));
     builder_.store(total, per_query(at_.totals, query));
+  }
+
+  /// What products are multiplied by to be scores, if that is all: their maximum is then that of
+  /// scores, and the factor goes into the exponent.
+  std::optional<double> factor_of(BodyId score) const {
+    if (code_.round_each) return std::nullopt;
+    if (score == plan_.products) return 1.0;
+    const BodyNode& node = (*code_.arena)[score];
+    if (node.kind != BodyKind::kOp || node.op != graph::Op::kMul) return std::nullopt;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const BodyNode& other = (*code_.arena)[node.children[1 - side]];
+      if (node.children[side] != plan_.products || other.kind != BodyKind::kConstant) continue;
+      const double factor = other.constant.as_double();
+      if (factor > 0 && std::isfinite(factor)) return factor;
+    }
+    return std::nullopt;
   }
 
   /// Where the vector of a query begins in an array of panels.

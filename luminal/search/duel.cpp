@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/sampler.h"
 #include "luminal/support/trace.h"
 
@@ -81,6 +82,7 @@ std::vector<Pair> time_pairs(const std::function<void()>& first,
                              const std::function<void()>& second, const DuelOptions& options) {
   const support::TraceSpan span("search", "duel");
   const support::TracePause pause;  // runs of a measurement are no news
+  const runtime::CallerPlace place;
   Sampler one(first, options.clock, options.sample_us);
   Sampler other(second, options.clock, options.sample_us);
   const double begin = one.now();

@@ -88,8 +88,9 @@ std::string compiler_text() {
   // Of how kernels are checked and timed. What was found in another way is not compared with what
   // is found now. 2: on the threads that programs run them on. 3: what is rounded to integers is
   // judged by its own moved runs, values of dims above the typical ones are tried. 4: values of any
-  // size, dims of 0, and products of many factors that give 0 or NaN.
-  constexpr int kMeasuring = 4;
+  // size, dims of 0, and products of many factors that give 0 or NaN. 5: the thread that measures
+  // keeps off the processors of the others.
+  constexpr int kMeasuring = 5;
   return fmt::format("{} {}, measuring {}", codegen::code_version(), codegen::compiler_version(),
                      kMeasuring);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/sampler.h"
 #include "luminal/support/stats.h"
 #include "luminal/support/trace.h"
@@ -134,6 +135,7 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
   constexpr double kLeastOvertime = 2e6;
   const support::TraceSpan span("search", "measure");
   const support::TracePause pause;  // runs of a measurement are no news
+  const runtime::CallerPlace place;
   std::vector<Contestant> contestants;
   for (const std::function<void()>& run : runs)
     contestants.push_back({Sampler(run, options.clock, options.sample_us)});

@@ -36,6 +36,17 @@ void pin_to(int number) {
 
 }  // namespace
 
+CallerPlace::CallerPlace() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+  before_ = allowed;
+  pin_to(0);
+}
+
+CallerPlace::~CallerPlace() {
+  if (before_) pthread_setaffinity_np(pthread_self(), sizeof(*before_), &*before_);
+}
+
 ThreadTeam::ThreadTeam(ThreadTeamOptions options) : options_(options) {
   const int threads = threads_wanted(options);
   for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());

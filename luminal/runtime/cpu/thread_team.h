@@ -6,12 +6,15 @@
 // from inside) lets the caller do all the work, so calls never wait for each other.
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -25,6 +28,21 @@ struct ThreadTeamOptions {
   int threads = 0;  ///< the caller included; 0: LUMINAL_THREADS, or one per available processor
   bool pin = true;  ///< bind each worker to one processor
   int spin_microseconds = 200;  ///< how long an idle worker spins before it sleeps
+};
+
+/// While it lives the thread that made it stays on the processor that workers leave to it. A thread
+/// that has just done something else may sit on the processor of a worker for milliseconds, and then
+/// does that worker's part as well: to a program it is no matter, to a measurement that takes no
+/// longer it is everything.
+class CallerPlace {
+ public:
+  CallerPlace();
+  ~CallerPlace();
+  CallerPlace(const CallerPlace&) = delete;
+  CallerPlace& operator=(const CallerPlace&) = delete;
+
+ private:
+  std::optional<cpu_set_t> before_ = {};  ///< where it could run; none: it was not bound
 };
 
 /// Range `part` of `parts` nearly equal ranges of [0, count): sizes differ by one at most.

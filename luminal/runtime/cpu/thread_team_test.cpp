@@ -107,5 +107,28 @@ TEST(ThreadTeam, OfOneRunsOnTheCaller) {
   EXPECT_EQ(id, std::this_thread::get_id());
 }
 
+cpu_set_t where_it_may_run() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  return allowed;
+}
+
+TEST(CallerPlace, IsTheFirstProcessorForAsLongAsItLives) {
+  const cpu_set_t before = where_it_may_run();
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one processor";
+  {
+    const CallerPlace place;
+    const cpu_set_t now = where_it_may_run();
+    EXPECT_EQ(CPU_COUNT(&now), 1);
+    int first = 0;
+    while (!CPU_ISSET(first, &before)) ++first;
+    EXPECT_TRUE(CPU_ISSET(first, &now));
+    const CallerPlace again;  // a measurement in a measurement
+  }
+  const cpu_set_t after = where_it_may_run();
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
 }  // namespace
 }  // namespace luminal::runtime

@@ -82,6 +82,7 @@ class Rows(unittest.TestCase):
         for row in rows:
             self.assertEqual((row["suite"], row["device"], row["commit"]), ("compile", "cpu", "abc"))
             self.assertGreater(row["e_nodes"], 0)
+            self.assertNotEqual(row["processor"], "")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes one page of benchmark rows: speed-ups over each peer, a roofline, and the history over commits.
+"""Makes one page of benchmark rows: bars, speed-ups over each peer, a roofline, and the history over commits.
 
   bench_report.py [--out PAGE.html|TABLES.md] [--processor NAME] [ROWS.json...]
 
@@ -14,6 +14,7 @@ import math
 import pathlib
 import sys
 
+import bench_bars
 from bench_rows import BadRows, add_row_arguments, by_case, geometric_mean, name_of, newest, read_rows, speedups
 
 COLOURS = ("#2f6fde", "#d9822b", "#3a9d5d", "#b0479b", "#c23b3b", "#5b6b7d", "#8a6d3b", "#1f9e9e")
@@ -199,6 +200,21 @@ def table(rows: list[dict], peers: list[str]) -> str:
     return f"<table id=rows><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
+def bars_table(rows: list[dict]) -> str:
+    """Whether the bars hold: a table, bar by bar."""
+    found = bench_bars.judged(rows)
+    if not found:
+        return "<p>No case of these rows has a bar.</p>"
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in bench_bars.HEADS)
+    lines = []
+    for bar, cases in bench_bars.by_bar(found).items():
+        lines.append(f'<tr><th colspan="{len(bench_bars.HEADS)}">{html.escape(bar.title)}: {html.escape(bench_bars.asked(bar))}</th></tr>')
+        lines += [f'<tr class="{each.verdict}">' + "".join(f"<td>{html.escape(cell)}</td>" for cell in bench_bars.cells(each)) + "</tr>"
+                  for each in cases]
+    return (f"<p>{html.escape(bench_bars.counts(found, rows))}.</p>"
+            f'<div class="scroll"><table id=bars><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>')
+
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --faint: #8793a1; --grid: #e3e8ee; --paper: #fff; --card: #f4f7fa; --win: #3a9d5d; --loss: #c23b3b; }
 @media (prefers-color-scheme: dark) { :root { --ink: #dde4ec; --faint: #8b98a7; --grid: #2c3440; --paper: #14181e; --card: #1d232c; } }
@@ -210,8 +226,8 @@ svg { width: 100%; min-width: 680px; height: auto; } svg text { font-size: 11.5p
 .cards { display: flex; flex-wrap: wrap; gap: .8rem; } .card { background: var(--card); border-radius: 10px; padding: .8rem 1rem; max-width: 220px; }
 .card b { display: block; font-size: 1.5rem; } .card span { color: var(--faint); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
-th { cursor: pointer; text-align: left; position: sticky; top: 0; background: var(--paper); } td, th { padding: .2rem .5rem; border-bottom: 1px solid var(--grid); white-space: nowrap; }
-tr.behind td { color: var(--loss); } input { font: inherit; padding: .3rem .6rem; width: 16rem; max-width: 100%; }
+th { text-align: left; background: var(--paper); } #rows th { cursor: pointer; position: sticky; top: 0; } td, th { padding: .2rem .5rem; border-bottom: 1px solid var(--grid); white-space: nowrap; }
+tr.behind td, tr.below td { color: var(--loss); } tr.open td { color: var(--faint); } #bars th[colspan] { padding-top: .8rem; } #bars td:last-child { white-space: normal; min-width: 13rem; } input { font: inherit; padding: .3rem .6rem; width: 16rem; max-width: 100%; }
 """
 
 SCRIPT = """
@@ -243,6 +259,7 @@ def page(rows: list[dict]) -> str:
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Benchmarks</title><style>{STYLE}</style></head>
 <body><h1>Benchmarks</h1>
 {summary(shown, peers)}
+<h2>Bars</h2>{bars_table(rows)}
 <h2>Roofline</h2>{roofline(shown)}
 <h2>Where searching helped most</h2>{gains(shown)}
 {"".join(parts)}
@@ -263,10 +280,20 @@ def limit_of(row: dict) -> str:
     return f"{fraction:.2f} of {name}"
 
 
+def bars_in_markdown(rows: list[dict]) -> str:
+    """Whether the bars hold: a table for each."""
+    found = bench_bars.judged(rows)
+    parts = ["## Bars", bench_bars.counts(found, rows) + "." if found else "No case of these rows has a bar."]
+    for bar, cases in bench_bars.by_bar(found).items():
+        lines = [f"| {' | '.join(bench_bars.HEADS)} |", "| --- | --: | --- | --- | --: | --- | --- |"]
+        parts += [f"**{bar.title}**: {bench_bars.asked(bar)}", "\n".join([*lines, *(f"| {' | '.join(bench_bars.cells(each))} |" for each in cases)])]
+    return "\n\n".join(parts) + "\n"
+
+
 def tables(rows: list[dict]) -> str:
-    """A table for each suite, with the quickest peer of each case."""
+    """Whether the bars hold, then a table for each suite, with the quickest peer of each case."""
     shown = newest(rows)
-    parts = []
+    parts = [bars_in_markdown(rows)]
     for suite in dict.fromkeys(row["suite"] for row in shown):
         lines = [f"## {suite}", "", "| case | ours, us | over the first plan | limit | quickest peer | over it |", "| --- | --: | --: | --- | --- | --: |"]
         for row in (row for row in shown if row["suite"] == suite):

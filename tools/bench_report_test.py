@@ -79,6 +79,17 @@ class BenchReport(unittest.TestCase):
         self.assertIn("| add f32 | 10.0 |  | 0.80 of copy | other | 1.20 |", told)
         self.assertIn("| matmul f32 | 10.0 | 2.00 | 0.80 of copy |  |  |", told)
 
+    def test_bars_are_on_the_page_and_in_the_tables(self):
+        rows = [row("transpose 8x8", 10.0, peers={"a<b": 30.0})]
+        page, told = bench_report.page(rows), bench_report.tables(rows)
+        self.assertIn('<tr class="below"><td>transpose 8x8 f32</td><td>10.0</td><td>0.800 of copy</td><td>a&lt;b</td><td>3.000</td>', page)
+        self.assertIn("| transpose 8x8 f32 | 10.0 | 0.800 of copy | a<b | 3.000 | below | 0.85 of copy is asked |", told)
+        for text in (page, told):
+            self.assertIn("1 below", text)
+            self.assertIn("0.85 of copy, 2.5 of the best peer", text)
+        for text in (bench_report.page([row("own", 1.0)]), bench_report.tables([row("own", 1.0)])):
+            self.assertIn("No case of these rows has a bar.", text)
+
     def test_gains_of_the_search_are_listed(self):
         self.assertIn("add f32: 2.00x", bench_report.page([row("add", 10.0, fast=20.0)]))
 

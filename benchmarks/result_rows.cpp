@@ -11,7 +11,7 @@
 namespace luminal::benchmarks {
 namespace {
 
-std::string json(const ResultRow& row, const std::string& device, const std::string& commit) {
+std::string json(const ResultRow& row, const RowOrigin& origin) {
   std::string peers;
   for (const auto& [peer, us] : row.peers)
     peers += fmt::format("{}\"{}\": {:.3f}", peers.empty() ? "" : ", ", peer, us);
@@ -20,10 +20,10 @@ std::string json(const ResultRow& row, const std::string& device, const std::str
       "\"ours_us\": {:.3f}, \"fast_us\": {:.3f}, \"compile_us\": {:.0f}, \"peers\": {{{}}}, "
       "\"bytes\": {:.0f}, \"flops\": {:.0f}, \"bandwidth_fraction\": {:.4f}, "
       "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}, \"e_nodes\": {}, "
-      "\"commit\": \"{}\", \"measured_at\": {}}}",
-      row.suite, row.name, device, row.dtype, row.ours, row.fast, row.compile, peers, row.bytes,
-      row.flops, row.bandwidth_fraction, row.read_fraction, row.compute_fraction, row.e_nodes,
-      commit, std::time(nullptr));
+      "\"processor\": \"{}\", \"commit\": \"{}\", \"measured_at\": {}}}",
+      row.suite, row.name, origin.device, row.dtype, row.ours, row.fast, row.compile, peers,
+      row.bytes, row.flops, row.bandwidth_fraction, row.read_fraction, row.compute_fraction,
+      row.e_nodes, origin.processor, origin.commit, std::time(nullptr));
 }
 
 }  // namespace
@@ -49,14 +49,14 @@ std::string gains_text(const std::vector<ResultRow>& rows) {
   return text;
 }
 
-RowFile::RowFile(std::string path, std::string device, std::string commit)
-    : path_(std::move(path)), device_(std::move(device)), commit_(std::move(commit)) {
+RowFile::RowFile(std::string path, RowOrigin origin)
+    : path_(std::move(path)), origin_(std::move(origin)) {
   if (!path_.empty()) support::check_writable(path_, "bench --json");
 }
 
 void RowFile::add(const ResultRow& row) {
   if (path_.empty()) return;
-  rows_ += (rows_.empty() ? "\n  " : ",\n  ") + json(row, device_, commit_);
+  rows_ += (rows_.empty() ? "\n  " : ",\n  ") + json(row, origin_);
   support::write_file_atomic(path_, "[" + rows_ + "\n]\n", "bench --json");
 }
 

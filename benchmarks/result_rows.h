@@ -29,19 +29,25 @@ struct ResultRow {
 /// the ten largest.
 std::string gains_text(const std::vector<ResultRow>& rows);
 
+/// Where rows were measured, and what of.
+struct RowOrigin {
+  std::string device;
+  std::string processor = {};  ///< as the compiler calls it
+  std::string commit = {};
+};
+
 /// A JSON list of rows in a file, whole at any time: who ends a run early keeps what was measured.
 class RowFile {
  public:
-  /// `commit` is what the rows are measured of. An empty path: nothing is written. UserError if the
-  /// file could not be written; what is there stays until the first row.
-  RowFile(std::string path, std::string device, std::string commit);
+  /// An empty path: nothing is written. UserError if the file could not be written; what is there
+  /// stays until the first row.
+  RowFile(std::string path, RowOrigin origin);
 
   void add(const ResultRow& row);
 
  private:
   std::string path_;
-  std::string device_;
-  std::string commit_;
+  RowOrigin origin_;
   std::string rows_;  // as text
 };
 

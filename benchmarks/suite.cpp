@@ -13,6 +13,7 @@
 #include "benchmarks/peer_process.h"
 #include "benchmarks/result_rows.h"
 #include "benchmarks/suite_plans.h"
+#include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/search/duel.h"
 #include "luminal/support/error.h"
@@ -252,7 +253,7 @@ bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
   for (const Case& each : cases)
     names.push_back(fmt::format("{} {}", each.name, graph::name(each.dtype)));
   const std::vector<std::string> wanted = filtered(names, options.filter);
-  RowFile file(options.json, options.device, options.commit);
+  RowFile file(options.json, {options.device, codegen::host_target().name, options.commit});
   const Limits limits;
   std::optional<PeerProcess> peers;
   if (!options.peers.empty()) peers.emplace(options.peers);

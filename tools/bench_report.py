@@ -1,101 +1,23 @@
 #!/usr/bin/env python3
-"""Makes one page of benchmark rows: speed-ups over each peer, a roofline, and the history over commits.
+"""Makes one page of benchmark rows: bars, speed-ups over each peer, a roofline, and the history over commits.
 
-  bench_report.py [--out PAGE.html|TABLES.md] ROWS.json...
+  bench_report.py [--out PAGE.html|TABLES.md] [--processor NAME] [ROWS.json...]
 
-Each file is what `./run bench SUITE --json FILE` wrote. Of rows of one case the newest is shown; older ones make its history. The
-page needs no network and no server. A file that ends in .md gets tables in Markdown instead, for documents.
+Each file is what `./run bench SUITE --json FILE` wrote; without one, all rows are taken that `./run bench` has kept. Of rows of one
+case the newest is shown; older ones make its history. The page needs no network and no server. A file that ends in .md gets tables in
+Markdown instead, for documents.
 """
 
 import argparse
 import html
-import json
 import math
 import pathlib
 import sys
 
-NAMES = ("suite", "case", "device", "dtype")
-NUMBERS = ("ours_us", "fast_us", "bytes", "flops", "bandwidth_fraction", "compute_fraction")
+import bench_bars
+from bench_rows import BadRows, add_row_arguments, by_case, geometric_mean, name_of, newest, read_rows, speedups
+
 COLOURS = ("#2f6fde", "#d9822b", "#3a9d5d", "#b0479b", "#c23b3b", "#5b6b7d", "#8a6d3b", "#1f9e9e")
-
-
-class BadRows(Exception):
-    """A file that is not a list of rows; says which and why."""
-
-
-def is_number(value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def check_names(row: dict, where: str) -> None:
-    """What rows are told apart by."""
-    for key in NAMES:
-        if not isinstance(row[key], str):
-            raise BadRows(f"{where}: {key} is {row[key]!r}")
-    if not isinstance(row.setdefault("commit", ""), str):
-        raise BadRows(f"{where}: commit is {row['commit']!r}")
-    if not is_number(row.setdefault("measured_at", 0)):
-        raise BadRows(f"{where}: measured_at is {row['measured_at']!r}")
-
-
-def check_numbers(row: dict, where: str) -> None:
-    """Times are more than nothing, other numbers no less; a peer without a time is left out."""
-    for key in NUMBERS:
-        if not is_number(row[key]) or row[key] < 0 or (key.endswith("_us") and row[key] == 0):
-            raise BadRows(f"{where}: {key} is {row[key]!r}")
-    peers = row.get("peers", {})
-    if not isinstance(peers, dict):
-        raise BadRows(f"{where}: peers is {peers!r}")
-    row["peers"] = {peer: us for peer, us in peers.items() if us is not None}
-    for peer, us in row["peers"].items():
-        if not is_number(us) or us <= 0:
-            raise BadRows(f"{where}: the time of {peer} is {us!r}")
-
-
-def read_rows(paths: list[pathlib.Path]) -> list[dict]:
-    """All rows of the files, each checked."""
-    rows = []
-    for path in paths:
-        try:
-            found = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise BadRows(f"cannot read {path}: {error}") from error
-        if not isinstance(found, list):
-            raise BadRows(f"{path} is no list of rows; ./run bench SUITE --json FILE writes one")
-        for number, row in enumerate(found):
-            if not isinstance(row, dict):
-                raise BadRows(f"row {number} of {path} is {row!r}")
-            missing = [key for key in (*NAMES, *NUMBERS) if key not in row]
-            if missing:
-                raise BadRows(f"row {number} of {path} has no {', '.join(missing)}")
-            check_names(row, f"row {number} of {path}")
-            check_numbers(row, f"row {number} of {path}")
-        rows += found
-    return rows
-
-
-def key_of(row: dict) -> tuple:
-    return row["suite"], row["case"], row["dtype"], row["device"]
-
-
-def by_case(rows: list[dict]) -> dict[tuple, list[dict]]:
-    """The rows of each case, oldest first; cases as they first come."""
-    cases: dict[tuple, list[dict]] = {}
-    for row in sorted(rows, key=lambda row: row.get("measured_at", 0)):
-        cases.setdefault(key_of(row), []).append(row)
-    return cases
-
-
-def speedups(row: dict) -> dict[str, float]:
-    return {peer: us / row["ours_us"] for peer, us in row.get("peers", {}).items() if us > 0}
-
-
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else 0.0
-
-
-def name_of(row: dict) -> str:
-    return f'{row["case"]} {row["dtype"]}'
 
 
 # --- plots -----------------------------------------------------------------------------------------------------------------
@@ -278,6 +200,21 @@ def table(rows: list[dict], peers: list[str]) -> str:
     return f"<table id=rows><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
+def bars_table(rows: list[dict]) -> str:
+    """Whether the bars hold: a table, bar by bar."""
+    found = bench_bars.judged(rows)
+    if not found:
+        return "<p>No case of these rows has a bar.</p>"
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in bench_bars.HEADS)
+    lines = []
+    for bar, cases in bench_bars.by_bar(found).items():
+        lines.append(f'<tr><th colspan="{len(bench_bars.HEADS)}">{html.escape(bar.title)}: {html.escape(bench_bars.asked(bar))}</th></tr>')
+        lines += [f'<tr class="{each.verdict}">' + "".join(f"<td>{html.escape(cell)}</td>" for cell in bench_bars.cells(each)) + "</tr>"
+                  for each in cases]
+    return (f"<p>{html.escape(bench_bars.counts(found, rows))}.</p>"
+            f'<div class="scroll"><table id=bars><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>')
+
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --faint: #8793a1; --grid: #e3e8ee; --paper: #fff; --card: #f4f7fa; --win: #3a9d5d; --loss: #c23b3b; }
 @media (prefers-color-scheme: dark) { :root { --ink: #dde4ec; --faint: #8b98a7; --grid: #2c3440; --paper: #14181e; --card: #1d232c; } }
@@ -289,8 +226,8 @@ svg { width: 100%; min-width: 680px; height: auto; } svg text { font-size: 11.5p
 .cards { display: flex; flex-wrap: wrap; gap: .8rem; } .card { background: var(--card); border-radius: 10px; padding: .8rem 1rem; max-width: 220px; }
 .card b { display: block; font-size: 1.5rem; } .card span { color: var(--faint); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
-th { cursor: pointer; text-align: left; position: sticky; top: 0; background: var(--paper); } td, th { padding: .2rem .5rem; border-bottom: 1px solid var(--grid); white-space: nowrap; }
-tr.behind td { color: var(--loss); } input { font: inherit; padding: .3rem .6rem; width: 16rem; max-width: 100%; }
+th { text-align: left; background: var(--paper); } #rows th { cursor: pointer; position: sticky; top: 0; } td, th { padding: .2rem .5rem; border-bottom: 1px solid var(--grid); white-space: nowrap; }
+tr.behind td, tr.below td { color: var(--loss); } tr.open td { color: var(--faint); } #bars th[colspan] { padding-top: .8rem; } #bars td:last-child { white-space: normal; min-width: 13rem; } input { font: inherit; padding: .3rem .6rem; width: 16rem; max-width: 100%; }
 """
 
 SCRIPT = """
@@ -315,19 +252,20 @@ document.querySelectorAll('#rows th').forEach((head, column) => head.addEventLis
 def page(rows: list[dict]) -> str:
     """The whole page."""
     cases = by_case(rows)
-    newest = [found[-1] for found in cases.values()]
-    peers = sorted({peer for row in newest for peer in row.get("peers", {})})
-    parts = [f"<h2>Speed-up over {html.escape(peer)}</h2>{speedup_plot(newest, peer)}" for peer in peers]
+    shown = newest(rows)
+    peers = sorted({peer for row in shown for peer in row.get("peers", {})})
+    parts = [f"<h2>Speed-up over {html.escape(peer)}</h2>{speedup_plot(shown, peer)}" for peer in peers]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Benchmarks</title><style>{STYLE}</style></head>
 <body><h1>Benchmarks</h1>
-{summary(newest, peers)}
-<h2>Roofline</h2>{roofline(newest)}
-<h2>Where searching helped most</h2>{gains(newest)}
+{summary(shown, peers)}
+<h2>Bars</h2>{bars_table(rows)}
+<h2>Roofline</h2>{roofline(shown)}
+<h2>Where searching helped most</h2>{gains(shown)}
 {"".join(parts)}
 <h2>History</h2>{history_plot(cases)}
 <h2>All cases</h2><p><input id="filter" placeholder="filter the rows" aria-label="filter the rows"></p>
-<div class="scroll">{table(newest, peers)}</div>
+<div class="scroll">{table(shown, peers)}</div>
 <script>{SCRIPT}</script></body></html>
 """
 
@@ -342,13 +280,23 @@ def limit_of(row: dict) -> str:
     return f"{fraction:.2f} of {name}"
 
 
+def bars_in_markdown(rows: list[dict]) -> str:
+    """Whether the bars hold: a table for each."""
+    found = bench_bars.judged(rows)
+    parts = ["## Bars", bench_bars.counts(found, rows) + "." if found else "No case of these rows has a bar."]
+    for bar, cases in bench_bars.by_bar(found).items():
+        lines = [f"| {' | '.join(bench_bars.HEADS)} |", "| --- | --: | --- | --- | --: | --- | --- |"]
+        parts += [f"**{bar.title}**: {bench_bars.asked(bar)}", "\n".join([*lines, *(f"| {' | '.join(bench_bars.cells(each))} |" for each in cases)])]
+    return "\n\n".join(parts) + "\n"
+
+
 def tables(rows: list[dict]) -> str:
-    """A table for each suite, with the quickest peer of each case."""
-    newest = [found[-1] for found in by_case(rows).values()]
-    parts = []
-    for suite in dict.fromkeys(row["suite"] for row in newest):
+    """Whether the bars hold, then a table for each suite, with the quickest peer of each case."""
+    shown = newest(rows)
+    parts = [bars_in_markdown(rows)]
+    for suite in dict.fromkeys(row["suite"] for row in shown):
         lines = [f"## {suite}", "", "| case | ours, us | over the first plan | limit | quickest peer | over it |", "| --- | --: | --: | --- | --- | --: |"]
-        for row in (row for row in newest if row["suite"] == suite):
+        for row in (row for row in shown if row["suite"] == suite):
             ratios = speedups(row)
             peer = min(ratios, key=ratios.get) if ratios else ""
             gain = f'{row["fast_us"] / row["ours_us"]:.2f}' if row["fast_us"] != row["ours_us"] else ""
@@ -358,14 +306,12 @@ def tables(rows: list[dict]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./run bench report", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/bench-report.html"))
-    parser.add_argument("rows", nargs="+", type=pathlib.Path)
+    add_row_arguments(parser)
     given = parser.parse_args(arguments)
     try:
-        rows = read_rows(given.rows)
-        if not rows:
-            raise BadRows("there are no rows in these files")
+        rows = read_rows(given.rows, given.processor)
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(tables(rows) if given.out.suffix == ".md" else page(rows))
     except (BadRows, OSError) as error:

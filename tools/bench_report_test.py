@@ -79,11 +79,22 @@ class BenchReport(unittest.TestCase):
         self.assertIn("| add f32 | 10.0 |  | 0.80 of copy | other | 1.20 |", told)
         self.assertIn("| matmul f32 | 10.0 | 2.00 | 0.80 of copy |  |  |", told)
 
+    def test_bars_are_on_the_page_and_in_the_tables(self):
+        rows = [row("transpose 8x8", 10.0, peers={"a<b": 30.0})]
+        page, told = bench_report.page(rows), bench_report.tables(rows)
+        self.assertIn('<tr class="below"><td>transpose 8x8 f32</td><td>10.0</td><td>0.800 of copy</td><td>a&lt;b</td><td>3.000</td>', page)
+        self.assertIn("| transpose 8x8 f32 | 10.0 | 0.800 of copy | a<b | 3.000 | below | 0.85 of copy is asked |", told)
+        for text in (page, told):
+            self.assertIn("1 below", text)
+            self.assertIn("0.85 of copy, 2.5 of the best peer", text)
+        for text in (bench_report.page([row("own", 1.0)]), bench_report.tables([row("own", 1.0)])):
+            self.assertIn("No case of these rows has a bar.", text)
+
     def test_gains_of_the_search_are_listed(self):
         self.assertIn("add f32: 2.00x", bench_report.page([row("add", 10.0, fast=20.0)]))
 
     def test_the_page_is_well_formed_and_names_are_escaped(self):
-        page = bench_report.page([row("a<b", 10.0, peers={"torch": 30.0}, flops=1e6), row("c", 3.0, "b", 3), row("c", 2.0, "c", 4)])
+        page = bench_report.page([row("a<b", 10.0, peers={"torch": 30.0}, flops=1e6), row("matmul 512", 10.0, flops=1e6), row("c", 3.0, "b", 3), row("c", 2.0, "c", 4)])
         checker = Balanced()
         checker.feed(page)
         self.assertEqual(checker.open, [])
@@ -105,39 +116,6 @@ class BenchReport(unittest.TestCase):
             file.write_text(json.dumps([row("add", 20.0)]))
             self.assertEqual(bench_report.main(["--out", f"{folder}/new/page.html", str(file)]), 0)
             self.assertIn("Benchmarks", (pathlib.Path(folder) / "new/page.html").read_text())
-
-
-class Numbers(unittest.TestCase):
-    def told(self, change) -> str:
-        rows = [row("a", 1.0, peers={"torch": 2.0})]
-        change(rows)
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "rows.json"
-            path.write_text(json.dumps(rows))
-            try:
-                bench_report.read_rows([path])
-            except bench_report.BadRows as error:
-                return str(error)
-        return ""
-
-    def test_what_is_no_number_is_told(self):
-        self.assertIn("ours_us is 0", self.told(lambda rows: rows[0].update(ours_us=0)))
-        self.assertIn("fast_us is 'x'", self.told(lambda rows: rows[0].update(fast_us="x")))
-        self.assertIn("bytes is None", self.told(lambda rows: rows[0].update(bytes=None)))
-        self.assertIn("torch is 'x'", self.told(lambda rows: rows[0].update(peers={"torch": "x"})))
-        self.assertIn("peers is 3", self.told(lambda rows: rows[0].update(peers=3)))
-        self.assertIn("row 0", self.told(lambda rows: rows.__setitem__(0, 5)))
-
-    def test_what_is_no_name_or_moment_is_told(self):
-        self.assertIn("suite is 3", self.told(lambda rows: rows[0].update(suite=3)))
-        self.assertIn("case is None", self.told(lambda rows: rows[0].update(case=None)))
-        self.assertIn("dtype is ['f32']", self.told(lambda rows: rows[0].update(dtype=["f32"])))
-        self.assertIn("commit is 7", self.told(lambda rows: rows[0].update(commit=7)))
-        self.assertIn("measured_at is 'x'", self.told(lambda rows: rows[0].update(measured_at="x")))
-        self.assertIn("measured_at is None", self.told(lambda rows: rows[0].update(measured_at=None)))
-
-    def test_a_peer_without_a_time_is_left_out(self):
-        self.assertEqual(self.told(lambda rows: rows[0].update(peers={"torch": None})), "")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ class RunTest(unittest.TestCase):
                 [command, "debug"], 1, "run: there is no preset 'debug'; presets are release, dev, asan and tsan"
             )
         self.expect_error(["bench", "nothing"], 1, "run: there is no suite benchmarks/nothing; ./run bench lists them")
+        for tool, code in (("report", 1), ("bars", 2)):
+            result = run("bench", tool, "/nowhere/rows.json")
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn(f"bench {tool}: cannot read /nowhere/rows.json", result.stderr)
         self.expect_error(["docs", "pages"], 1, "run: docs takes 'outputs' or nothing, got 'pages'")
         self.expect_error(["fuzz", "soon"], 1, "run: fuzz takes a number of seconds, got 'soon'")
 

@@ -16,6 +16,7 @@
 #include "benchmarks/bench_options.h"
 #include "benchmarks/compile/compile_cases.h"
 #include "benchmarks/result_rows.h"
+#include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
 #include "luminal/compiler/choice_cache.h"
 #include "luminal/compiler/make_compiled.h"
@@ -226,7 +227,8 @@ void run(int argc, char** argv) {
   std::vector<std::string> names;
   for (const CompileCase& each : cases) names.push_back(each.name);
   const std::vector<std::string> wanted = filtered(names, options["--filter"]);
-  RowFile file(options["--json"], options["--device"], options["--commit"]);
+  RowFile file(options["--json"],
+               {options["--device"], codegen::host_target().name, options["--commit"]});
   const Folder folder;
   print_header();
   for (const CompileCase& network : cases) {

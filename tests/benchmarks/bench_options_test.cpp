@@ -58,13 +58,14 @@ TEST(RowFile, EveryRowIsThereAsSoonAsItIsKnown) {
   const std::string path =
       testing::TempDir() + "/luminal_rows_" + std::to_string(::getpid()) + ".json";
   support::write_file_atomic(path, "what was there");
-  RowFile file(path, "cpu", "abc");
+  RowFile file(path, {.device = "cpu", .processor = "znver4", .commit = "abc"});
   // Until then what was measured before is worth more than nothing.
   EXPECT_EQ(support::read_file(path), "what was there");
   file.add({.suite = "patterns", .name = "first", .dtype = "f32", .ours = 1});
   const std::string one = support::read_file(path);
   EXPECT_TRUE(one.starts_with("[\n  {") && one.ends_with("}\n]\n")) << one;
-  EXPECT_NE(one.find("\"case\": \"first\""), std::string::npos);
+  EXPECT_NE(one.find("\"case\": \"first\", \"device\": \"cpu\""), std::string::npos);
+  EXPECT_NE(one.find("\"processor\": \"znver4\", \"commit\": \"abc\""), std::string::npos);
   file.add({.suite = "patterns", .name = "second", .dtype = "f32", .ours = 2});
   const std::string two = support::read_file(path);
   EXPECT_NE(two.find("\"case\": \"first\""), std::string::npos);
@@ -73,9 +74,9 @@ TEST(RowFile, EveryRowIsThereAsSoonAsItIsKnown) {
 }
 
 TEST(RowFile, APathThatCannotBeWrittenIsToldAtOnce) {
-  const std::string message = message_of([] { const RowFile file("/nowhere/x.json", "cpu", ""); });
+  const std::string message = message_of([] { const RowFile file("/nowhere/x.json", {"cpu"}); });
   EXPECT_NE(message.find("/nowhere/x.json"), std::string::npos) << message;
-  const RowFile none("", "cpu", "");
+  const RowFile none("", {"cpu"});
 }
 
 TEST(PeerProcess, APythonThatIsNotThereIsToldByName) {

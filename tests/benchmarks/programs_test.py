@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the programs of the benchmarks refuse, and what rows they write. Nothing here depends on how long anything takes.
 
-  programs_test.py PATTERNS_BENCH COMPILE_BENCH
+  programs_test.py PATTERNS_BENCH NETS_BENCH COMPILE_BENCH
 """
 
 import json
@@ -11,7 +11,10 @@ import sys
 import tempfile
 import unittest
 
-PATTERNS, COMPILE = "", ""
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import bench_bars  # noqa: E402
+
+PATTERNS, NETS, COMPILE = "", "", ""
 
 
 def run(program: str, *arguments: str) -> subprocess.CompletedProcess:
@@ -67,6 +70,29 @@ class Refusals(unittest.TestCase):
         self.assertIn("compile has no --peers", self.refused(COMPILE, "--peers", sys.executable))
 
 
+def cases_of(suite: str, program: str) -> list[dict]:
+    """All that a suite has, as far as bars tell cases apart: it lists them if a filter fits none."""
+    names = [line.strip() for line in run(program, "--filter", "no such case").stderr.splitlines()[1:]]
+    if suite == "compile":
+        pairs = [(f"{name}, {what}", "f32") for name in names for what in ("first plan", "plan file")]
+    else:
+        pairs = [tuple(name.rsplit(" ", 1)) for name in names]
+    return [{"suite": suite, "case": case, "dtype": dtype, "device": "cpu", "fast_us": 1, "ours_us": 1} for case, dtype in pairs]
+
+
+class Bars(unittest.TestCase):
+    def test_every_bar_is_about_cases_that_there_are_and_no_case_has_two(self):
+        cases = [*cases_of("patterns", PATTERNS), *cases_of("nets", NETS), *cases_of("compile", COMPILE)]
+        bars = [bar for bar in bench_bars.BARS if not bar.gain]
+        for bar in bars:
+            self.assertTrue(any(bench_bars.is_about(bar, case) for case in cases), bar)
+        for case in cases:
+            number = sum(bench_bars.is_about(bar, case) for bar in bars)
+            self.assertLessEqual(number, 1, case)
+            if case["suite"] == "nets":
+                self.assertEqual(number, 1, case)
+
+
 class Rows(unittest.TestCase):
     def test_compile_tells_of_plans_searches_and_reloads(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -82,8 +108,9 @@ class Rows(unittest.TestCase):
         for row in rows:
             self.assertEqual((row["suite"], row["device"], row["commit"]), ("compile", "cpu", "abc"))
             self.assertGreater(row["e_nodes"], 0)
+            self.assertNotEqual(row["processor"], "")
 
 
 if __name__ == "__main__":
-    PATTERNS, COMPILE = sys.argv[1:3]
+    PATTERNS, NETS, COMPILE = sys.argv[1:4]
     unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Says whether benchmark rows hold the bars: what ours has to reach of the machine and of the best peer.
+
+  bench_bars.py [--processor NAME] [ROWS.json...]
+
+Each file is what `./run bench SUITE --json FILE` wrote; without one, all rows are taken that `./run bench` has kept. Of rows of one case
+the newest counts. Everything that is compared is of one row, hence of one run. The exit status is 1 if a case is below its bar, 2 if the
+rows cannot be read.
+"""
+
+import argparse
+import dataclasses
+import re
+import sys
+
+from bench_rows import BadRows, add_row_arguments, geometric_mean, name_of, newest, read_rows, speedups
+
+# --- what is asked ---------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """What cases of one kind have to reach. Zero: it is not asked."""
+
+    title: str
+    suite: str  # a pattern, as are the names of cases: all of the name has to fit
+    case: str
+    dtypes: tuple[str, ...] = ()  # all if there are none
+    of: tuple[str, ...] = ()  # limits of the machine, of which one binds
+    share: float = 0.0  # of that limit
+    ratio: float = 0.0  # the best peer's time over ours
+    gain: float = 0.0  # the first plan's time over that of the plan that a search found
+    within_us: float = 0.0
+
+
+# Sums read much and write little: reading binds. What writes as much as it reads: copying. Products: registers. A network is bound by
+# reading its weights or by products; the weights of single blocks lie in the caches, so that only whole language models are sure to be
+# bound by memory. The register peak of rows is that of fma or dots; matrix registers, of which half would do, go beyond it.
+BARS = (
+    Bar("elementwise, gelu, softmax, norms, transposed copy", "patterns",
+        r"(add|chain|gelu tanh|gelu erf|softmax|log softmax|layer norm|rms norm|transpose) \d+x\d+", of=("copy",), share=0.85, ratio=2.5),
+    Bar("column sums", "patterns", r"column sum \d+x\d+", of=("read",), share=0.85, ratio=2.5),
+    Bar("row sums", "patterns", r"row sum \d+x\d+", of=("read",), share=0.85, ratio=1.5),
+    Bar("f32 and f64 products of 512 to 2048, and batches", "patterns", r"matmul (512|1024|2048)|batched matmul 24x512x64x512", ("f32", "f64"),
+        of=("products",), share=0.9, ratio=1.1),
+    Bar("f32 and f64 products of 128 and of odd sizes", "patterns", r"matmul (128|130|1000x1003x997)|batched matmul 7x509x61x503", ("f32", "f64"),
+        of=("products",), share=0.85, ratio=1.1),
+    Bar("bf16 and i8 products of 512 to 2048", "patterns", r"matmul (512|1024|2048|1000x1003x997)", ("bf16", "i8"),
+        of=("products",), share=0.9, ratio=1.05),
+    Bar("one row times a matrix", "patterns", r"(gemv |linear 1x)\d+x\d+", of=("read",), share=0.95),
+    Bar("one row times 4-bit weights", "patterns", r"4-bit linear 1x\d+x\d+", of=("read",), share=0.85),
+    Bar("f32 attention", "patterns", r"(causal )?attention 12x(512|2048)x64", ("f32",), of=("products",), ratio=1.3),
+    Bar("bf16 attention", "patterns", r"(causal )?attention 12x(512|2048)x64", ("bf16",), of=("products",), ratio=2.0),
+    Bar("3x3 convolutions", "patterns", r"(\w+ )*conv 3x3 [\dx]+", of=("products",), share=0.9, ratio=1.2),
+    Bar("networks", "nets", r"(mlp|digit cnn|residual block|gpt block|gpt block decode|gpt2 prefill|llama 1b prefill) \d+",
+        of=("read", "products"), ratio=1.5),
+    Bar("decode of language models", "nets", r"(gpt2|llama 1b) decode \d+", of=("read",), share=0.9),
+    Bar("first plan of a transformer block", "compile", r"gpt block, first plan", within_us=1e6),
+    Bar("loading a plan", "compile", r"(mlp 32|digit cnn 32|residual block 56|gpt block|gpt 12 layers), plan file", within_us=2e5),
+    # Rows whose search ended with the first plan say nothing and are left out.
+    Bar("search over the first plan", "micro|patterns|uncommon|nets", r".*", gain=0.98),
+)
+
+# Functions of bf16 that the vector units bind where memory is quick: how much of copying they reach at most, on a processor, while its
+# cores copy so many GB/s. Counted from instructions: "What bounds kernels of bf16" in docs/kernels.md. Where memory is slower,
+# copying leaves more time and they bind less. Other processors start other numbers of instructions in a cycle: nothing is known of them.
+VECTOR_BOUNDS = {
+    "znver4": (82.0, {"bf16": {"softmax": 0.73, "gelu tanh": 0.72, "log softmax": 0.65, "gelu erf": 0.62}}),
+}
+
+# Limits are measured between runs of ours, and peers between rounds of both. A share further beyond 1 is no error of measurement:
+# caches hold part of what is read, there are fewer products than the row counts (Winograd), or the machine changed meanwhile.
+BEYOND = 1.1
+# From here on a case is at its limit if its bar asks for no share.
+AT_THE_LIMIT = 0.9
+
+# --- what a row is worth ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Judged:
+    """One case and one bar."""
+
+    bar: Bar
+    row: dict
+    limit: str = ""  # that binds; none if the bar has none, or the row does not measure it
+    share: float = 0.0
+    peer: str = ""  # the best
+    speedup: float = 0.0
+    verdict: str = "open"
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    def add(self, verdict: str, note: str = "") -> None:
+        """One part of the bar: the worst counts."""
+        order = ("open", "holds", "limit", "below")
+        self.verdict = max(self.verdict, verdict, key=order.index)
+        if note:
+            self.notes.append(note)
+
+
+def is_about(bar: Bar, row: dict) -> bool:
+    return (row["device"] == "cpu" and re.fullmatch(bar.suite, row["suite"]) is not None and re.fullmatch(bar.case, row["case"]) is not None
+            and (not bar.dtypes or row["dtype"] in bar.dtypes) and (not bar.gain or row["fast_us"] != row["ours_us"]))
+
+
+def vector_bound(row: dict) -> float:
+    """How much of copying the vector units allow at most; 1 if they do not bind, or are not known to."""
+    counted_at, dtypes = VECTOR_BOUNDS.get(row.get("processor", ""), (0.0, {}))
+    kind = re.sub(r" [\dx]+$", "", row["case"])
+    share = dtypes.get(row["dtype"], {}).get(kind)
+    if share is None or row["bandwidth_fraction"] == 0:
+        return 1.0
+    copy = row["bytes"] / row["ours_us"] / 1e3 / row["bandwidth_fraction"]  # GB/s
+    return min(1.0, share * counted_at / copy)
+
+
+def binding(bar: Bar, row: dict) -> tuple[str, float]:
+    """The limit of the bar that binds, and how much of it ours has. A limit that ours is beyond binds only if there is no other."""
+    shares = {"copy": row["bandwidth_fraction"], "read": row.get("read_fraction", 0.0), "products": row["compute_fraction"]}
+    found = {limit: shares[limit] for limit in bar.of if shares[limit] > 0}
+    bound = vector_bound(row)
+    if "copy" in found and bound < 1:
+        found = {"vector units": found["copy"] / bound}
+    candidates = {limit: share for limit, share in found.items() if share <= BEYOND} or found
+    return max(candidates.items(), key=lambda limit: limit[1], default=("", 0.0))
+
+
+def judge_share(found: Judged) -> None:
+    bar = found.bar
+    if not found.limit:
+        found.add("open", f"these rows do not measure {' or '.join(bar.of)}: run the suite again")
+    elif found.share >= bar.share:
+        found.add("holds")
+    else:
+        found.add("below", f"{bar.share:g} of {found.limit} is asked")
+
+
+def judge_ratio(found: Judged) -> None:
+    bar, peer = found.bar, found.peer
+    if not peer:
+        found.add("open", "no peers in these rows")
+        return
+    if found.speedup >= bar.ratio:
+        found.add("holds")
+        return
+    asked = f"{bar.ratio:g} of {peer} is asked"
+    if not found.limit:
+        found.add("below", asked)
+        return
+    peers_share = found.share / found.speedup
+    possible = max(1 / peers_share, found.speedup)
+    if found.share > BEYOND:
+        found.add("below", f"{asked}; {found.limit} does not bind")
+    elif peers_share > BEYOND:
+        found.add("below", f"{asked}; it runs at {peers_share:.2f} of {found.limit}, as nothing can: measure again")
+    elif possible >= bar.ratio:
+        found.add("below", f"{asked}, {possible:.3f} possible")
+    else:
+        at_limit = found.share >= (bar.share or AT_THE_LIMIT)
+        found.add("limit" if at_limit else "below", f"{asked}, {possible:.3f} possible at most: it has {peers_share:.3f} of {found.limit}")
+
+
+def judge(bar: Bar, row: dict) -> Judged:
+    found = Judged(bar, row)
+    found.limit, found.share = binding(bar, row)
+    ratios = speedups(row)
+    if ratios:
+        found.peer, found.speedup = min(ratios.items(), key=lambda peer: peer[1])
+    if bar.share:
+        judge_share(found)
+    if bar.ratio:
+        judge_ratio(found)
+    if bar.gain:
+        gain = row["fast_us"] / row["ours_us"]
+        found.add("holds" if gain >= bar.gain else "below", f"{gain:.3f} of the first plan" + ("" if gain >= bar.gain else f", {bar.gain:g} is asked"))
+    if bar.within_us:
+        kept = row["ours_us"] < bar.within_us
+        found.add("holds" if kept else "below", "" if kept else f"less than {bar.within_us:.0f} us is asked")
+    return found
+
+
+def judged(rows: list[dict]) -> list[Judged]:
+    """The newest row of each case under each bar that it has, bar by bar."""
+    shown = newest(rows)
+    return [judge(bar, row) for bar in BARS for row in shown if is_about(bar, row)]
+
+
+# --- what is told ----------------------------------------------------------------------------------------------------------
+
+HEADS = ("case", "ours, us", "of the machine", "best peer", "over it", "verdict", "")
+
+
+def asked(bar: Bar) -> str:
+    """The bar in words."""
+    parts = [f"{bar.share:g} of {' or '.join(bar.of)}"] if bar.share else []
+    parts += [f"{bar.ratio:g} of the best peer"] if bar.ratio else []
+    parts += [f"{bar.gain:g} of the first plan"] if bar.gain else []
+    parts += [f"less than {bar.within_us / 1e6:g} s"] if bar.within_us else []
+    return ", ".join(parts)
+
+
+def cells(found: Judged) -> tuple[str, ...]:
+    return (name_of(found.row), f'{found.row["ours_us"]:.1f}', f"{found.share:.3f} of {found.limit}" if found.limit else "", found.peer,
+            f"{found.speedup:.3f}" if found.peer else "", found.verdict, "; ".join(found.notes))
+
+
+def by_bar(found: list[Judged]) -> dict[Bar, list[Judged]]:
+    return {bar: cases for bar in BARS if (cases := [each for each in found if each.bar == bar])}
+
+
+def counts(found: list[Judged], rows: list[dict]) -> str:
+    """How many hold, and what was not judged."""
+    number = {verdict: sum(each.verdict == verdict for each in found) for verdict in ("holds", "limit", "below", "open")}
+    told = (f"{number['holds']} hold, {number['limit']} at a limit of the machine that is below the bar, {number['below']} below, "
+            f"{number['open']} without a verdict")
+    peerless = sum(bool(each.bar.ratio) and not each.peer for each in found)
+    if peerless:
+        told += f"; {peerless} not compared with peers, of which there are none in these rows"
+    gains = [each.row["fast_us"] / each.row["ours_us"] for each in found if each.bar.gain]
+    if gains:
+        told += f"; searches gain {geometric_mean(gains):.3f} where they find another plan (geometric mean)"
+    without = len(newest(rows)) - len({id(each.row) for each in found})
+    return f"{told}; {without} {'case has' if without == 1 else 'cases have'} no bar"
+
+
+def text(rows: list[dict]) -> str:
+    """Everything, for a terminal."""
+    found = judged(rows)
+    lines = [HEADS, *map(cells, found)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
+    right = (1, 4)
+
+    def told(line: tuple[str, ...]) -> str:
+        parts = [cell.rjust(width) if column in right else cell.ljust(width) for column, (cell, width) in enumerate(zip(line, widths))]
+        return ("  " + "  ".join(parts)).rstrip()
+
+    parts = [told(HEADS)] if found else []
+    for bar, cases in by_bar(found).items():
+        parts += [f"{bar.title}: {asked(bar)}", *(told(cells(each)) for each in cases)]
+    return "\n".join([*parts, counts(found, rows)])
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="./run bench bars", description=__doc__.splitlines()[0])
+    add_row_arguments(parser)
+    given = parser.parse_args(arguments)
+    try:
+        rows = read_rows(given.rows, given.processor)
+    except BadRows as error:
+        print(f"bench bars: {error}", file=sys.stderr)
+        return 2
+    print(text(rows))
+    return 1 if any(each.verdict == "below" for each in judged(rows)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,184 @@
+"""Whether benchmark rows hold the bars."""
+
+import contextlib
+import io
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import bench_bars
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def row(case, ours=100.0, dtype="f32", suite="patterns", at=1, copy=0.0, read=0.0, products=0.0, fast=None, gb_s=50.0, **others):
+    """A row that reaches such shares of the machine, which copies at so many GB/s."""
+    return {"suite": suite, "case": case, "device": "cpu", "dtype": dtype, "ours_us": ours, "fast_us": fast or ours, "peers": {},
+            "bytes": copy * gb_s * 1e3 * ours, "flops": 1e6 if products else 0, "bandwidth_fraction": copy, "read_fraction": read,
+            "compute_fraction": products, "commit": "a", "processor": "", "measured_at": at, **others}
+
+
+class Bars(unittest.TestCase):
+    def one(self, *rows) -> bench_bars.Judged:
+        found = bench_bars.judged(list(rows))
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def verdict(self, *rows) -> str:
+        return self.one(*rows).verdict
+
+    def test_both_the_share_of_the_machine_and_the_ratio_to_the_best_peer_are_asked(self):
+        quick, slow = {"torch": 300.0, "other": 900.0}, {"torch": 900.0, "other": 240.0}
+        self.assertEqual(self.verdict(row("add 8x8", copy=0.9, peers=quick)), "holds")
+        self.assertEqual(self.verdict(row("add 8x8", copy=0.84, peers=quick)), "below")
+        found = self.one(row("add 8x8", copy=0.9, peers=slow))
+        self.assertEqual((found.verdict, found.peer, found.speedup), ("below", "other", 2.4))
+        self.assertIn("2.667 possible", found.notes[0])
+
+    def test_a_bar_that_the_machine_cannot_reach_is_a_limit(self):
+        # The peer has 0.55 of what copying allows: 1 / 0.55 = 1.82.
+        found = self.one(row("add 8x8", copy=0.88, peers={"torch": 160.0}))
+        self.assertEqual(found.verdict, "limit")
+        self.assertIn("1.818 possible at most: it has 0.550 of copy", found.notes[0])
+
+    def test_it_is_no_limit_if_ours_is_not_near_it(self):
+        self.assertEqual(self.verdict(row("add 8x8", copy=0.8, peers={"torch": 145.0})), "below")
+
+    def test_a_peer_beyond_what_the_machine_can_do_shows_no_limit(self):
+        found = self.one(row("row sum 8x8", read=1.0, peers={"torch": 66.0}))
+        self.assertEqual(found.verdict, "below")
+        self.assertIn("measure again", found.notes[0])
+
+    def test_a_limit_that_ours_is_beyond_does_not_bind(self):
+        found = self.one(row("row sum 8x8", read=1.6, peers={"torch": 110.0}))
+        self.assertEqual(found.verdict, "below")
+        self.assertIn("read does not bind", found.notes[0])
+        self.assertEqual(self.verdict(row("conv 3x3 64x64x56", products=1.6, peers={"torch": 150.0})), "holds")
+        self.assertEqual(self.verdict(row("conv 3x3 64x64x56", products=1.6, peers={"torch": 110.0})), "below")
+
+    def test_without_peers_only_the_share_is_judged(self):
+        found = self.one(row("add 8x8", copy=0.9))
+        self.assertEqual((found.verdict, found.notes), ("holds", ["no peers in these rows"]))
+        self.assertEqual(self.verdict(row("add 8x8", copy=0.8)), "below")
+        self.assertEqual(self.verdict(row("attention 12x512x64", products=0.8)), "open")
+
+    def test_a_limit_that_the_row_does_not_measure_gives_no_verdict(self):
+        found = self.one(row("gemv 8x8", copy=0.9))
+        self.assertEqual(found.verdict, "open")
+        self.assertIn("do not measure read", found.notes[0])
+
+    def test_the_newest_row_counts(self):
+        self.assertEqual(self.verdict(row("gemv 8x8", read=0.97, at=2), row("gemv 8x8", read=0.5, at=1)), "holds")
+
+    def test_bars_differ_by_kind_and_dtype(self):
+        for case, dtype, shares, at_least in (
+            ("row sum 8x8", "f32", {"read": 0.9}, 1.5),
+            ("column sum 8x8", "f32", {"read": 0.5}, None),
+            ("matmul 512", "f64", {"products": 0.9}, 1.1),
+            ("matmul 512", "bf16", {"products": 0.9}, 1.05),
+            ("attention 12x512x64", "f32", {"products": 0.5}, 1.3),
+            ("causal attention 12x2048x64", "bf16", {"products": 0.5}, 2.0),
+            ("strided conv 3x3 64x128x56", "f32", {"products": 0.9}, 1.2),
+        ):
+            if at_least is None:
+                self.assertEqual(self.verdict(row(case, dtype=dtype, peers={"torch": 1000.0}, **shares)), "below")
+                continue
+            self.assertEqual(self.verdict(row(case, dtype=dtype, peers={"torch": 100.0 * at_least}, **shares)), "holds", case)
+            self.assertEqual(self.verdict(row(case, dtype=dtype, peers={"torch": 99.0 * at_least}, **shares)) == "holds", False, case)
+        self.assertEqual(self.verdict(row("matmul 130", products=0.86)), "holds")
+        self.assertEqual(self.verdict(row("matmul 512", products=0.86)), "below")
+        self.assertEqual(self.verdict(row("linear 1x8x8", read=0.9)), "below")
+        self.assertEqual(self.verdict(row("4-bit linear 1x8x8", read=0.9)), "holds")
+        self.assertEqual(bench_bars.judged([row("linear 4x8x8", read=0.1), row("matmul 128", dtype="bf16", products=0.1)]), [])
+        self.assertEqual(bench_bars.judged([row("gemv 8x8", read=0.1, device="cuda")]), [])
+
+    def test_networks_are_bound_by_what_they_are_nearest_to_and_decoding_by_reading(self):
+        self.assertEqual(self.one(row("gpt block 128", suite="nets", read=0.1, products=0.9, peers={"torch": 160.0})).limit, "products")
+        found = self.one(row("gpt block 128", suite="nets", read=0.1, products=0.92, peers={"torch": 115.0}))
+        self.assertEqual(found.verdict, "limit")
+        self.assertEqual(self.verdict(row("gpt block 128", suite="nets", read=0.1, products=0.8, peers={"torch": 100.0})), "below")
+        # Weights in the caches are read more quickly than memory is.
+        self.assertEqual(self.one(row("gpt block decode 128", suite="nets", read=3.0, products=0.3, peers={"torch": 110.0})).limit, "products")
+        self.assertEqual(self.verdict(row("gpt2 decode 128", suite="nets", read=0.92, products=0.1, peers={"torch": 110.0})), "holds")
+        self.assertEqual(self.verdict(row("gpt2 decode 128", suite="nets", read=0.88, products=0.1, peers={"torch": 900.0})), "below")
+
+    def test_searches_may_not_lose_and_those_that_found_nothing_are_left_out(self):
+        self.assertEqual(self.verdict(row("odd one", suite="uncommon", fast=99.0)), "holds")
+        self.assertEqual(self.verdict(row("odd one", suite="uncommon", fast=97.0)), "below")
+        self.assertEqual(bench_bars.judged([row("odd one", suite="uncommon")]), [])
+
+    def test_compiling_has_times_to_keep(self):
+        self.assertEqual(self.verdict(row("gpt block, first plan", 0.99e6, suite="compile")), "holds")
+        self.assertEqual(self.verdict(row("gpt block, first plan", 1.01e6, suite="compile")), "below")
+        self.assertEqual(self.verdict(row("mlp 32, plan file", 0.21e6, suite="compile")), "below")
+
+
+class VectorUnits(unittest.TestCase):
+    def found(self, case="softmax 8x8", **others) -> bench_bars.Judged:
+        values = {"dtype": "bf16", "copy": 0.66, "gb_s": 82.0, "processor": "znver4", "peers": {"torch": 900.0}, **others}
+        (found,) = bench_bars.judged([row(case, **values)])
+        return found
+
+    def test_where_they_bind_the_bar_is_a_share_of_what_they_allow(self):
+        found = self.found()
+        self.assertEqual((found.verdict, found.limit), ("holds", "vector units"))
+        self.assertAlmostEqual(found.share, 0.66 / 0.73)
+        self.assertEqual(self.found(copy=0.6).verdict, "below")
+
+    def test_they_bind_less_where_memory_is_slower(self):
+        found = self.found(gb_s=54.0)
+        self.assertEqual((found.verdict, found.limit), ("below", "copy"))
+        self.assertAlmostEqual(self.found("gelu erf 8x8", gb_s=54.0).share, 0.66 / (0.62 * 82 / 54))
+
+    def test_nothing_is_known_of_other_processors_dtypes_and_functions(self):
+        for others in ({"processor": ""}, {"processor": "haswell"}, {"dtype": "f32"}, {"case": "layer norm 8x8"}):
+            self.assertEqual(self.found(**others).limit, "copy", others)
+
+    def test_the_counted_shares_are_those_of_the_document(self):
+        table = (ROOT / "docs" / "kernels.md").read_text().split("### What bounds kernels of bf16")[1].split("\n## ")[0]
+        told = {name.replace("`", "").replace(" by ", " "): float(share)
+                for name, share in re.findall(r"^\| ([^|]+) \| \d+ \| \d+ \| ([\d.]+) \|$", table, re.MULTILINE)}
+        counted_at, dtypes = bench_bars.VECTOR_BOUNDS["znver4"]
+        self.assertIn(f"copy {counted_at:.0f} GB/s", table)
+        self.assertEqual({name: share for name, share in told.items() if share < 1}, dtypes["bf16"])
+
+
+class Told(unittest.TestCase):
+    def run_on(self, rows) -> tuple[int, str, str]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "rows.json"
+            path.write_text(rows if isinstance(rows, str) else json.dumps(rows))
+            output, errors = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+                status = bench_bars.main([str(path)])
+            return status, output.getvalue(), errors.getvalue()
+
+    def test_the_status_says_whether_something_is_below(self):
+        self.assertEqual(self.run_on([row("gemv 8x8", read=0.97)])[0], 0)
+        self.assertEqual(self.run_on([row("add 8x8", copy=0.88, peers={"torch": 160.0})])[0], 0)
+        self.assertEqual(self.run_on([row("attention 12x512x64", products=0.8)])[0], 0)
+        self.assertEqual(self.run_on([row("gemv 8x8", read=0.97), row("gemv 9x9", read=0.9)])[0], 1)
+
+    def test_bars_cases_and_counts_are_told(self):
+        rows = [row("gemv 8x8", read=0.97), row("add 8x8", copy=0.8), row("cumsum 8x8", copy=0.1), row("odd", suite="uncommon", fast=200.0)]
+        told = self.run_on(rows)[1]
+        self.assertIn("one row times a matrix: 0.95 of read\n", told)
+        self.assertRegex(told, r"\n  add 8x8 f32 +100.0  0.800 of copy +below +0.85 of copy is asked; no peers in these rows\n")
+        self.assertIn("2 hold, 0 at a limit of the machine that is below the bar, 1 below, 0 without a verdict", told)
+        self.assertIn("1 not compared with peers", told)
+        self.assertIn("searches gain 2.000", told)
+        self.assertIn("1 case has no bar", told)
+
+    def test_bad_files_are_named_with_the_remedy(self):
+        for content, said in (("{", "cannot read"), ("{}", "is no list of rows"), ('[{"suite": "x"}]', "has no case"), ("[]", "there are no rows")):
+            status, output, errors = self.run_on(content)
+            self.assertEqual((status, output), (2, ""))
+            self.assertIn(said, errors)
+            self.assertIn("rows.json", errors)
+            self.assertIn("./run bench SUITE --json FILE", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()

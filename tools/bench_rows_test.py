@@ -1,0 +1,91 @@
+"""Reading benchmark rows."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import bench_rows
+
+
+def row(case, ours, at=1, **others):
+    return {"suite": "patterns", "case": case, "device": "cpu", "dtype": "f32", "ours_us": ours, "fast_us": ours, "peers": {}, "bytes": 4e6,
+            "flops": 0, "bandwidth_fraction": 0.8, "compute_fraction": 0.0, "measured_at": at, **others}
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def written(self, name, rows):
+        path = self.folder / name
+        path.write_text(json.dumps(rows))
+        return path
+
+    def test_rows_that_were_kept_are_taken_if_none_are_named(self):
+        with mock.patch.object(bench_rows, "KEPT", self.folder):
+            with self.assertRaisesRegex(bench_rows.BadRows, "no rows yet; ./run bench patterns makes some"):
+                bench_rows.read_rows([])
+            self.written("a.json", [row("add", 1.0)])
+            self.written("b.json", [row("sub", 1.0)])
+            self.assertEqual([each["case"] for each in bench_rows.read_rows([])], ["add", "sub"])
+
+    def test_files_without_rows_are_named_with_the_remedy(self):
+        path = self.written("empty.json", [])
+        with self.assertRaisesRegex(bench_rows.BadRows, "no rows in .*empty.json; ./run bench SUITE --json FILE writes"):
+            bench_rows.read_rows([path])
+        with self.assertRaisesRegex(bench_rows.BadRows, "cannot read .*none.json.*; ./run bench SUITE --json FILE writes"):
+            bench_rows.read_rows([self.folder / "none.json"])
+
+    def test_the_processor_is_told_for_rows_that_do_not_say_it(self):
+        path = self.written("rows.json", [row("add", 1.0), row("sub", 1.0, processor="haswell")])
+        self.assertEqual([each["processor"] for each in bench_rows.read_rows([path], "znver4")], ["znver4", "haswell"])
+        self.assertEqual([each["processor"] for each in bench_rows.read_rows([path])], ["", "haswell"])
+
+    def test_the_newest_row_of_a_case_counts_and_of_equal_ones_the_last(self):
+        shown = bench_rows.newest([row("add", 20.0, at=2), row("add", 40.0, at=1), row("sub", 5.0, at=1), row("sub", 6.0, at=1)])
+        self.assertEqual({each["case"]: each["ours_us"] for each in shown}, {"add": 20.0, "sub": 6.0})
+
+
+class Numbers(unittest.TestCase):
+    def told(self, change) -> str:
+        rows = [row("a", 1.0, peers={"torch": 2.0})]
+        change(rows)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "rows.json"
+            path.write_text(json.dumps(rows))
+            try:
+                bench_rows.read_rows([path])
+            except bench_rows.BadRows as error:
+                self.assertIn(str(path), str(error))
+                self.assertIn("; ./run bench SUITE --json FILE writes", str(error))
+                return str(error)
+        return ""
+
+    def test_what_is_no_number_is_told(self):
+        self.assertIn("ours_us is 0", self.told(lambda rows: rows[0].update(ours_us=0)))
+        self.assertIn("fast_us is 'x'", self.told(lambda rows: rows[0].update(fast_us="x")))
+        self.assertIn("bytes is None", self.told(lambda rows: rows[0].update(bytes=None)))
+        self.assertIn("read_fraction is -1", self.told(lambda rows: rows[0].update(read_fraction=-1)))
+        self.assertIn("torch is 'x'", self.told(lambda rows: rows[0].update(peers={"torch": "x"})))
+        self.assertIn("peers is 3", self.told(lambda rows: rows[0].update(peers=3)))
+        self.assertIn("row 0", self.told(lambda rows: rows.__setitem__(0, 5)))
+
+    def test_what_is_no_name_or_moment_is_told(self):
+        self.assertIn("suite is 3", self.told(lambda rows: rows[0].update(suite=3)))
+        self.assertIn("case is None", self.told(lambda rows: rows[0].update(case=None)))
+        self.assertIn("dtype is ['f32']", self.told(lambda rows: rows[0].update(dtype=["f32"])))
+        self.assertIn("commit is 7", self.told(lambda rows: rows[0].update(commit=7)))
+        self.assertIn("processor is 7", self.told(lambda rows: rows[0].update(processor=7)))
+        self.assertIn("measured_at is 'x'", self.told(lambda rows: rows[0].update(measured_at="x")))
+        self.assertIn("measured_at is None", self.told(lambda rows: rows[0].update(measured_at=None)))
+
+    def test_a_peer_without_a_time_is_left_out(self):
+        self.assertEqual(self.told(lambda rows: rows[0].update(peers={"torch": None})), "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -118,8 +118,13 @@ void SearchHistory::remember(const SearchReport& report, const Structure& struct
   // What was disturbed is worth another search.
   const bool undisturbed = !report.interrupted && !report.unreliable && !was_refused;
   result.report.finished = report.finished && undisturbed;
-  const bool is_spent = !report.finished && undisturbed;
-  result.seconds = seconds_before_ + (is_spent ? part_.spent() : 0.0);
+  // Once: where something always runs beside it, a program that starts often would search for ever.
+  constexpr double kPartOfDisturbed = 0.5;
+  result.seconds = seconds_before_;
+  if (undisturbed && !report.finished)
+    result.seconds += part_.spent();
+  else if (report.unreliable && !report.interrupted && !was_refused)
+    result.seconds += kPartOfDisturbed * std::max(part_.spent(), part_.share);
   program_.database.remember(result_key(choice_key_), to_text(result));
 }
 

@@ -45,6 +45,13 @@ PointVerdict judged_integer(const ExpectedPoint& point, const Array& result) {
                                  point.position, point.root, actual, point.integer, others)};
 }
 
+/// Whether an op has a few digits more than bf16 only where its result is rounded to that: quotients
+/// and roots are approximated there too.
+bool ends_in_few_digits(graph::Op op) {
+  return kernel::is_function(op) || op == graph::Op::kSqrt || op == graph::Op::kRecip ||
+         op == graph::Op::kDiv;
+}
+
 }  // namespace
 
 double number_at(const Array& array, int64_t position) {
@@ -59,7 +66,7 @@ PointJudge::PointJudge(const kernel::Arena& arena, const kernel::Kernel& kernel)
   for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
     const kernel::BodyNode& node = arena[id];
     const bool is_op = node.kind == kernel::BodyKind::kOp;
-    has_functions_ = has_functions_ || (is_op && kernel::is_function(node.op));
+    has_functions_ = has_functions_ || (is_op && ends_in_few_digits(node.op));
     has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
     jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
                         graph::is_float(arena[node.children[0]].dtype));

@@ -66,6 +66,10 @@ TEST(PlanKernels, FunctionsThatEndInFewDigitsAreRightToThese) {
     expect_right("sigmoid", [=](Graph& g) { return sigmoid(g.input("x", {61, 302}, dtype)); });
     expect_right("gelu", [=](Graph& g) { return gelu(g.input("x", {61, 302}, dtype)); });
     expect_right("softmax", [=](Graph& g) { return softmax(g.input("x", {45, 17}, dtype)); });
+    // Their roots and quotients are vectors where lanes are rows.
+    for (const int64_t width : {3, 5, 8, 16})
+      expect_right("norm",
+                   [=](Graph& g) { return layer_norm(g.input("x", {512, width}, dtype)); });
   }
 }
 

@@ -77,6 +77,12 @@ void NestEmitter::emit_items() {
     blocks.push_back(index_.emit(plan_.blocks()[k]));
     counts.push_back(index_.emit(ceil_div(extent, plan_.blocks()[k])));
   }
+  if (plan_.pipeline() && loop.axes.size() == 1) {
+    // Items follow each other: all that are asked for are one run of rows.
+    Value* end = ir_.CreateMul(entry_.end, blocks[0]);
+    end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, extents[0]);
+    return emit_pipeline(loop, {ir_.CreateMul(entry_.begin, blocks[0]), end});
+  }
   builder_.loop(entry_.begin, entry_.end, builder_.index(1), [&](Value* item) {
     known_.emplace_back();
     const auto ranges_of = [&](Value* number) {
@@ -123,7 +129,7 @@ void NestEmitter::emit_item(const Statement& loop, llvm::ArrayRef<Range> ranges,
     else
       emit_item(loop, ranges, depth + 1);
   };
-  if (last && overlaps_rows()) return emit_overlapped(loop, range);
+  if (last && plan_.pipeline()) return emit_pipeline(loop, range);
   const bool across =
       (plan_.transposition() && plan_.transposition()->axis == depth) || plan_.zipped() == depth;
   if (plan_.blocks()[depth].is_constant(1) || across) return position(range.begin);
@@ -163,10 +169,7 @@ void NestEmitter::emit_body(const Statement& loop) {
   const bool is_short =
       &loop == plan_.parallel_loop() && (plan_.has_rows_in_lanes() || plan_.has_rows_written_out());
   if (is_short) short_rows_.emplace();
-  if (waiting_ && loop.role == LoopRole::kRow)
-    emit_waiting_row(loop);
-  else
-    emit_block(loop.body);
+  emit_block(loop.body);
   if (is_short) short_rows_.reset();
   if (loop.role == LoopRole::kRow) row_loads_.clear();  // positions that no loop after it knows
   row_axis_ = outer_row;
@@ -269,8 +272,7 @@ void NestEmitter::keep(const Statement& statement) {
     short_rows_->kept[{statement.buffer, *place_in_row(buffer.written_axis)}] = value;
     return;
   }
-  Value* base = builder_.offset(entry_.scratch, index_.emit(plan_.row_offset(statement.buffer)));
-  code_.store(stored_dtype(arena_[buffer.written].dtype), value, base,
+  code_.store(stored_dtype(arena_[buffer.written].dtype), value, kept_row(statement.buffer),
               position_in_row(buffer.written_axis), {.mask = mask_});
 }
 

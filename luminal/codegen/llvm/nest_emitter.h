@@ -32,8 +32,6 @@ class NestEmitter final : private BodyValues {
     llvm::Value* stepped = nullptr;  // whether its loop has iterations
   };
   using Block = std::vector<kernel::Statement>;
-  /// A sum waits for itself; so many times the copies keep the units busy.
-  static constexpr int kChains = 2;
 
   /// Positions of an axis.
   struct Range {
@@ -134,23 +132,34 @@ class NestEmitter final : private BodyValues {
   void emit_square(const kernel::Statement& loop, llvm::ArrayRef<Tile> tiles, llvm::Value* first,
                    const Range& rows, const Range& columns, bool whole);
 
-  // nest_overlap.cpp: rows that are stored while the next one is computed
-  bool overlaps_rows() const;
-  std::vector<kernel::BodyId> values_of_row(const kernel::Statement& row) const;
-  void emit_overlapped(const kernel::Statement& row, const Range& range);
-  void emit_waiting_row(const kernel::Statement& row);
-  void emit_costly(const kernel::Statement& loop);
-  void take_from_stack();
-  void store_waiting(llvm::Value* lane);
-  /// What the results of a row are made of while they wait: where sums and values lie.
-  struct Waiting {
-    std::vector<llvm::Value*> sums;
-    std::vector<std::pair<kernel::BodyId, llvm::Value*>> values;
-    size_t scopes = 0;  // that were open around the rows
-    symbolic::Expr row = 0;
-    llvm::Value* is_first = nullptr;
-    bool stores = false;  // the loop that is being written stores the row before
+  // nest_pipeline.cpp: rows that follow each other closely
+  /// A loop of a row, what comes before it, and where sums and values of the row wait after it.
+  struct Stage {
+    const kernel::Statement& row;
+    size_t first;  // of its statements
+    size_t loop;   // the last of them
+    std::vector<std::pair<size_t, llvm::Value*>> sums = {};
+    std::vector<std::pair<kernel::BodyId, llvm::Value*>> values = {};
   };
+  /// A stage while the loop of all of them is written.
+  struct StageCode {
+    const Stage& stage;
+    LaneLoop lane;
+    llvm::Value* row;
+    std::vector<Sum> sums;
+    std::vector<std::map<kernel::BodyId, llvm::Value*>> known;
+    size_t first_carried = 0;
+    std::map<kernel::BodyId, llvm::Value*> loaded = {};  // for the vector that is being written
+  };
+  std::vector<Stage> stages_of(const kernel::Statement& row);
+  void emit_pipeline(const kernel::Statement& row, const Range& range);
+  void begin_stage(llvm::ArrayRef<Stage> stages, size_t number, llvm::Value* row);
+  void end_stage(const Stage& stage);
+  void enter(const StageCode& code);
+  void load_ahead(llvm::MutableArrayRef<StageCode> code, llvm::Value* position);
+  void ask_ahead(llvm::Value* position);
+  void emit_stages(std::vector<StageCode>& code);
+  llvm::Value* kept_row(size_t buffer);
 
   // nest_short_rows.cpp: rows that are written out, or that lie in lanes
   void emit_written_out_row(const kernel::Statement& loop);
@@ -260,7 +269,6 @@ class NestEmitter final : private BodyValues {
     symbolic::Expr axis;  // that runs along the lanes
   };
   std::vector<RowLoad> row_loads_;
-  std::optional<Waiting> waiting_;
   std::optional<Columns> columns_;
   std::vector<Range> next_ranges_;  // of the item after this one, where its lines are asked for
   std::optional<ShortRows> short_rows_;  // of the row, or of the lanes, that is being written

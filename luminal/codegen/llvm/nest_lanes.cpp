@@ -24,11 +24,15 @@ constexpr int64_t kTurnsOfBlock = 128;
 
 }  // namespace
 
+bool NestPlan::adds_in_blocks(int64_t extent, int64_t vectors) const {
+  return extent > 2 * kTurnsOfBlock * vectors * lanes_;
+}
+
 NestEmitter::LaneLoop NestEmitter::lane_loop(const Statement& loop) const {
   LaneLoop result{.loop = loop, .axis = loop.axes.back()};
   const bool reduces = loop.role == LoopRole::kReduction;
-  result.copies =
-      static_cast<size_t>(has_inner_loops(loop) ? 1 : plan_.unroll() * (reduces ? kChains : 1));
+  result.copies = static_cast<size_t>(
+      has_inner_loops(loop) ? 1 : plan_.unroll() * (reduces ? NestPlan::kChains : 1));
   result.carried = carried_sums(loop);
   result.pairs = takes_pairs(loop);
   LUMINAL_CHECK(result.carried.empty() || reduces, "an independent loop carries sums");
@@ -51,7 +55,6 @@ Carried NestEmitter::lane_turn(const LaneLoop& lane, Value* first, llvm::ArrayRe
     if (mask == nullptr) prefetch_next_row(position, copy, lane.axis.axis_extent());
     mask_ = mask;
     in_pairs_ = lane.pairs && mask == nullptr;
-    if (waiting_ && waiting_->stores) store_waiting(position);
     known_.emplace_back();
     emit_body(lane.loop);
     known_.pop_back();
@@ -127,7 +130,8 @@ Carried NestEmitter::emit_lane_loops(const LaneLoop& lane, const Range& range, V
   const Range main{aligned != nullptr ? aligned : range.begin, range.end};
   Value* turns = ir_.CreateSDiv(ir_.CreateSub(main.end, main.begin), builder_.index(step));
   Value* masked_from = ir_.CreateAdd(main.begin, ir_.CreateMul(turns, builder_.index(step)));
-  const bool in_blocks = float_sums && !(extent && *extent <= 2 * kTurnsOfBlock * step);
+  const bool in_blocks =
+      float_sums && !(extent && !plan_.adds_in_blocks(*extent, static_cast<int64_t>(lane.copies)));
   Carried state =
       whole_turns({main.begin, masked_from}, step, initial,
                   in_blocks ? llvm::ArrayRef<size_t>(lane.carried) : llvm::ArrayRef<size_t>(),

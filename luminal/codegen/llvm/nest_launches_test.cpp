@@ -300,7 +300,7 @@ TEST(NestLaunches, RowsWithNanAreNanWhateverIsMadeOfTheirMaximum) {
     }
 }
 
-/// Results of a row leave while the next one is computed, in items of sixteen rows.
+/// Results of a row leave while the next ones are computed (nest_pipeline_test.cpp).
 TEST(NestLaunches, RowsAreStoredWhileTheNextOneIsComputed) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64})
     for (const char* name : {"softmax", "log softmax", "both"})
@@ -314,9 +314,6 @@ TEST(NestLaunches, RowsAreStoredWhileTheNextOneIsComputed) {
           kernel::test::check_cuts(
               made_of_maximum(name, dtype, rows, 512), std::ref(runner),
               dtype == DType::kF32 ? Closeness{1e-5, 1e-5} : Closeness{2e-2, 2e-2}, 0);
-          if (graph::bits(dtype) >= 32 && std::string(name) != "both") {
-            EXPECT_EQ(runner.items, (rows + 15) / 16);
-          }
           if (HasFailure()) return;
         }
 }

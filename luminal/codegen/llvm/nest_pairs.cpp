@@ -43,7 +43,7 @@ bool NestEmitter::touches_rows(const Statement& loop) const {
 
 /// Whether a loop has neither masked turns nor a begin that is out of line.
 bool NestEmitter::has_whole_lines_only(const Statement& loop) const {
-  const int64_t step = int64_t{plan_.lanes()} * plan_.unroll() * kChains;
+  const int64_t step = int64_t{plan_.lanes()} * plan_.unroll() * NestPlan::kChains;
   return plan_.is_vectorised(loop) && divisible_by(loop.axes.back().axis_extent(), step) &&
          std::all_of(loop.body.begin(), loop.body.end(), [&](const Statement& statement) {
            if (statement.kind != StatementKind::kStore) return true;

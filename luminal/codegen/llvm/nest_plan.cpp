@@ -32,11 +32,13 @@ bool has_inner_loops(const Statement& loop) {
 namespace {
 
 /// Whether something below, but for reductions, takes many instructions.
-bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> values) {
+bool contains_costly_op(const kernel::Arena& arena, std::span<const BodyId> values,
+                        const std::optional<Expr>& along = std::nullopt) {
   const std::vector<BodyId> below = arena.reachable(values);
   return std::any_of(below.begin(), below.end(), [&](BodyId id) {
     const BodyNode& node = arena[id];
     if (node.kind != BodyKind::kOp || !graph::is_float(node.dtype)) return false;
+    if (along && !kernel::contains(node.free, *along)) return false;
     switch (node.op) {
       case graph::Op::kAdd:
       case graph::Op::kMul:
@@ -60,6 +62,12 @@ bool NestPlan::is_costly(const Statement& loop) const {
   std::vector<BodyId> values;
   values_in(loop.body, values);
   return contains_costly_op(arena_, values);
+}
+
+bool NestPlan::is_costly_along(const Statement& loop) const {
+  std::vector<BodyId> values;
+  values_in(loop.body, values);
+  return contains_costly_op(arena_, values, loop.axes.back());
 }
 
 NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const CpuTarget& target,
@@ -91,8 +99,7 @@ NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const C
   choose_lanes();
   choose_streaming();
   if (!zipped_) transposition_ = find_transposition();
-  overlap_ = find_overlap();
-  if (overlap_) rows_written_out_ = false;
+  pipeline_ = find_pipeline();
   choose_blocks();
   place_scratch();
 }
@@ -221,8 +228,8 @@ void NestPlan::choose_blocks() {
     blocks_.back() = columns_of_block(*loop);
     return;
   }
-  if (overlap_) {
-    blocks_.back() = overlap_->rows;
+  if (pipeline_ && loop->axes.size() > 1) {
+    blocks_.back() = kRowsOfPipeline;
     return;
   }
   Expr inner = work_inside(*loop);
@@ -262,7 +269,8 @@ void NestPlan::place_scratch() {
   const Expr width = columns ? blocks_.back() : Expr(1);
   for (const kernel::RowBuffer& buffer : nest_.buffers)
     row_offsets_.push_back(
-        place(buffer.written_axis.axis_extent() * width, arena_[buffer.written].dtype));
+        place(buffer.written_axis.axis_extent() * width * kept_rows(row_offsets_.size()),
+              arena_[buffer.written].dtype));
   for (const kernel::Accumulator& accumulator : nest_.accumulators) {
     Expr elements = 1;
     for (const Expr& axis : accumulator.vector_axes) elements = elements * axis.axis_extent();

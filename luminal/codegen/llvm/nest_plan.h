@@ -54,6 +54,8 @@ class NestPlan {
 
   /// Whether what a loop computes takes many instructions.
   bool is_costly(const kernel::Statement& loop) const;
+  /// The same of what differs from lane to lane.
+  bool is_costly_along(const kernel::Statement& loop) const;
 
   /// Whether a vectorised loop holds plain passes that are better run row by row, each for a whole
   /// block of lanes, with their sums and the rows that are kept in scratch: memory is then read in
@@ -95,13 +97,21 @@ class NestPlan {
   /// Whether a run of rows of one item waits in the nearest cache before it is stored past the
   /// caches: vectors of narrow elements are short pieces of their rows.
   bool gathers_lines() const;
-  /// Rows that are stored while the next one is computed (nest_overlap.cpp).
-  struct Overlap {
-    const kernel::Statement* costly;  ///< the loop of a row that is followed by its last one
-    const kernel::Statement* last;    ///< stores, within the costly loop of the next row
-    int64_t rows;                     ///< of one item
+  /// Rows of which the loops of several run as one (nest_pipeline.cpp).
+  struct Pipeline {
+    bool computes_much = false;           ///< for each element
+    std::vector<size_t> loops = {};       ///< places in the row's body: a stage each
+    std::vector<int64_t> kept_rows = {};  ///< by buffer: rows that are there at a time
   };
-  const std::optional<Overlap>& overlap() const { return overlap_; }
+  const std::optional<Pipeline>& pipeline() const { return pipeline_; }
+  /// Rows of an item where there are several axes of rows: stages run within an item.
+  static constexpr int64_t kRowsOfPipeline = 32;
+  /// How many rows of a buffer there are at a time.
+  int64_t kept_rows(size_t buffer) const { return pipeline_ ? pipeline_->kept_rows[buffer] : 1; }
+  /// A sum waits for itself; so many times the copies keep the units busy.
+  static constexpr int kChains = 2;
+  /// Whether sums of floats in so many vectors are put aside from time to time.
+  bool adds_in_blocks(int64_t extent, int64_t vectors) const;
   /// Whether squares at the borders are masked; else they are gathered.
   bool masks_squares() const;
 
@@ -153,10 +163,10 @@ class NestPlan {
   bool tests_positions(const std::vector<kernel::Statement>& block,
                        const symbolic::Expr& axis) const;
   void choose_transposed_blocks();
-  std::optional<Overlap> find_overlap() const;
+  std::optional<Pipeline> find_pipeline() const;
   bool is_whole_row(const kernel::Statement& loop) const;
-  bool waits_well(const kernel::Statement& row, const kernel::Statement& costly,
-                  const kernel::Statement& last) const;
+  int64_t bytes_at_a_time(const kernel::Statement& row, size_t stages) const;
+  bool waits_well(const kernel::Statement& row, Pipeline& pipeline) const;
   void write(const std::vector<kernel::Statement>& block, std::string& text) const;
 
   const kernel::Arena& arena_;
@@ -178,7 +188,7 @@ class NestPlan {
   std::vector<symbolic::Expr> accumulator_offsets_;
   std::vector<symbolic::Expr> interchanged_offsets_;
   std::optional<Transposition> transposition_;
-  std::optional<Overlap> overlap_;
+  std::optional<Pipeline> pipeline_;
   std::optional<size_t> zipped_;
   symbolic::Expr scratch_bytes_;
 };

@@ -180,7 +180,7 @@ Value* NestEmitter::read_sum(size_t number) {
 Value* NestEmitter::read_row(size_t buffer) {
   const kernel::RowBuffer& row = nest_.buffers[buffer];
   if (short_rows_) return short_rows_->kept.at({buffer, *place_in_row(row.read_axis)});
-  Value* base = builder_.offset(entry_.scratch, index_.emit(plan_.row_offset(buffer)));
+  Value* base = kept_row(buffer);
   const bool vector = columns_ || (lane_axis_ && *lane_axis_ == row.read_axis);
   return code_.load(stored_dtype(arena_[row.read].dtype), base, position_in_row(row.read_axis),
                     vector ? plan_.lanes() : 1, {.mask = vector ? mask_ : nullptr});

@@ -173,6 +173,26 @@ TEST(AttentionGraphs, OperandsThatAreComputed) {
     }
 }
 
+// Products are of bf16, but what lies in memory is not.
+TEST(AttentionGraphs, WiderCachesOfNarrowAttention) {
+  for (const DType stored : {f32, f16})
+    for (const int64_t queries : {1, 4, 70})
+      for (const int64_t joined : {0, 20}) {
+        SCOPED_TRACE(fmt::format("{} {} queries, {} keys joined", stored, queries, joined));
+        Example example;
+        const Tensor q = example.input("q", {2, queries, 64}, bf16);
+        const auto cache = [&](const std::string& name) {
+          const Tensor own = cast(example.input(name, {2, 130, 64}, stored), bf16);
+          if (joined == 0) return own;
+          const Tensor more = example.input(name + "_more", {2, joined, 64}, stored);
+          return concat({own, cast(more, bf16)}, 1);
+        };
+        const Tensor k = cache("k");
+        example.result = attention(q, k, cache("v"));
+        expect_template(example, tolerance(bf16));
+      }
+}
+
 TEST(AttentionGraphs, QuantisedCache) {
   for (const int64_t queries : {1, 40}) {
     Example example;

@@ -69,6 +69,16 @@ TEST(DepthwiseKernel, EveryDtype) {
   }
 }
 
+// Every second step of a window begins within a byte.
+TEST(DepthwiseKernel, PixelsTwoToAByteAreLaidOutFirst) {
+  for (const DType dtype : {DType::kU4, DType::kI4}) {
+    Graph g;
+    const Tensor x = cast(g.input("x", {1, 4, 9, 34}, dtype), DType::kF32);
+    const Tensor y = conv2d(x, g.input("w", {4, 1, 3, 3}), {}, {.groups = 4});
+    EXPECT_EQ(check_in_place(sample_of({y})), 0) << fmt::format("{}", dtype);
+  }
+}
+
 TEST(DepthwiseKernel, PixelsMayBeAFewElementsApart) {
   const bool shuffles = host_target().has(runtime::CpuFeature::kAvx512bw) &&
                         host_target().has(runtime::CpuFeature::kAvx512vl);

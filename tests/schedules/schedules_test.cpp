@@ -270,6 +270,23 @@ TEST(Schedules, TheDefaultIsFirstAndItsTextMakesTheSameCode) {
   }
 }
 
+// With 16 registers, too, what is at work at once must be what a schedule may ask for.
+TEST(Schedules, DefaultsOfFewRowsReadBackOnEveryTarget) {
+  for (const CpuTarget& target : {host_target(), cpu_target("haswell")})
+    for (const bool along_k : {false, true})
+      for (int64_t rows = 1; rows <= 8; ++rows) {
+        Graph g;
+        const Tensor b = along_k ? transpose(g.input("b", {100, 333})) : g.input("b", {333, 100});
+        const Tensor a = g.input("a", {rows, 333});
+        Case each(sample_of({matmul(a, b)}), {1e-3, 1e-3});
+        SCOPED_TRACE(fmt::format("{}, {} rows, along k {}", target.name, rows, along_k));
+        for (const ScheduleSpace& space : each.spaces(target)) {
+          SCOPED_TRACE(space.start.to_string());
+          EXPECT_TRUE(space.contains(space.start));
+        }
+      }
+}
+
 TEST(Schedules, SpacesOfConvolutionsStartWithWhatIsBuilt) {
   // Images of which a row is, or is not, so long that rows of pixels are cut differently.
   for (const graph::DType dtype : {graph::DType::kF32, graph::DType::kF64, graph::DType::kBF16})

@@ -110,17 +110,20 @@ class DecodeEmitter : AttentionBlocks {
     const bool whole = extent % lanes == 0;
     if (rows.operand->pieces.empty()) {
       Value* value = operand_value(*rows.operand, key, rows.other, first, lanes, whole);
-      if (!pairs) return value;
-      return ir_.CreateBitCast(body_.elements().narrow(DType::kBF16, value), bf16s(lanes));
+      return pairs ? in_pairs(value, lanes) : value;
     }
     Value* mask =
         whole ? nullptr : builder_.lanes_below(ir_.CreateSub(number(extent), first), lanes);
-    if (pairs)
+    const DType stored = rows.operand->pieces[0].load.stored;
+    if (pairs && stored == DType::kBF16)
       return builder_.load(bf16s(lanes), builder_.offset(place, scaled(first, 2)),
                            {.align = 2, .mask = mask});
-    const DType stored = rows.operand->pieces[0].load.stored;
-    return body_.elements().cast(
+    Value* value = body_.elements().cast(
         stored, DType::kF32, body_.elements().load(stored, place, first, lanes, {.mask = mask}));
+    return pairs ? in_pairs(value, lanes) : value;
+  }
+  Value* in_pairs(Value* value, int lanes) {
+    return ir_.CreateBitCast(body_.elements().narrow(DType::kBF16, value), bf16s(lanes));
   }
   /// Asks for part of an operand's row before it is needed: between keys and values memory would
   /// have to be found again each time.

@@ -26,8 +26,10 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
                       is_bf16(arena, plan.queries) && result == DType::kBF16 &&
                       target.has(runtime::CpuFeature::kAvx512bf16);
   const kernel::PlainOperand* keys = plan.keys.plain();
-  schedule.pack_keys = keys == nullptr || (schedule.dot_bf16 ? !plan.keys.runs_along(plan.inner)
-                                                             : keys->stored != DType::kF32);
+  // What is bf16 may be so by a cast of what lies in memory.
+  schedule.pack_keys = keys == nullptr ||
+                       keys->stored != (schedule.dot_bf16 ? DType::kBF16 : DType::kF32) ||
+                       (schedule.dot_bf16 && !plan.keys.runs_along(plan.inner));
   const kernel::PlainOperand* values = plan.values.plain();
   const int64_t depth = *plan.depth.axis_extent().constant_value();
   schedule.pack_values = values == nullptr || values->stored != DType::kF32 ||

@@ -165,7 +165,7 @@ Reason gemv_refusal(int streams, int unroll, int64_t block, const GemvSpec& spec
     if (spec.direct && streams != spec.streams) return "all steps are written out";
   }
   const int sums = streams * spec.rows * (spec.along_k ? unroll : 1);
-  if (!spec.direct && sums + 2 > target.vector_registers())
+  if (!spec.direct && sums > most_gemv_registers(target))
     return fmt::format("what is at work at once does not fit the {} registers",
                        target.vector_registers());
   return std::nullopt;

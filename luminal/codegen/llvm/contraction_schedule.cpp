@@ -220,6 +220,7 @@ class Scheduler {
   void set_streams(GemvSpec& spec, const Product& product) const {
     const int64_t registers = target_.vector_registers() / 2;
     const int lanes = target_.lanes(graph::bits(spec.accumulator));
+    const int most_streams = std::max(1, most_gemv_registers(target_) / spec.rows);
     if (spec.along_k) {
       // Narrow elements are one stream with many in flight; wide ones like several, and so do more
       // rows, which are read again for each.
@@ -227,6 +228,7 @@ class Scheduler {
       const int one_stream = bits >= 32 ? 0 : bits == 16 ? 2 : 3;
       spec.streams = spec.rows <= one_stream ? 1 : spec.rows <= 6 ? 4 : 3;
       if (bits < 16 && spec.rows == 4) spec.streams = 2;
+      spec.streams = std::min(spec.streams, most_streams);
       spec.unroll = 4;
       while (spec.unroll > 1 && int64_t{spec.unroll} * spec.streams * spec.rows > registers)
         spec.unroll /= 2;
@@ -236,6 +238,7 @@ class Scheduler {
     // Each sum is loaded and stored once for all streams.
     constexpr int kMostFactors = 24;
     spec.streams = std::clamp(kMostFactors / spec.rows, 1, static_cast<int>(registers) / 2);
+    spec.streams = std::min(spec.streams, most_streams);
     spec.unroll = 1;
     // Memory likes long runs of a row; sums of a block stay in the second cache. Threads have
     // equally many blocks.

@@ -63,7 +63,7 @@ class DepthwiseBuilder : WindowBuilder<DepthwiseCode> {
     });
     return only_windows && plan().base.m.extent.is_constant(1) && plan().planes.empty() &&
            plan().x.has_window() && plan().x.stride <= longest_stride() && steps() <= kMostSteps &&
-           code_->vectors() <= kMostVectors;
+           code_->vectors() <= kMostVectors && !reads_half_bytes();
   }
 
   /// Pixels that are further apart are gathered.

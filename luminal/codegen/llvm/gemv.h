@@ -26,6 +26,9 @@ inline constexpr int64_t kMostGemvRows = 8;
 inline constexpr int64_t kMostDirectRows = 2;
 inline constexpr int64_t kMostDirectSteps = 32;
 
+/// Sums (along k) or factors (along the columns) that registers hold beside two operands.
+inline int most_gemv_registers(const CpuTarget& target) { return target.vector_registers() - 2; }
+
 /// One line for people and for cache keys.
 std::string to_string(const GemvSpec& spec);
 

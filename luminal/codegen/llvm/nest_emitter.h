@@ -250,6 +250,7 @@ class NestEmitter final : private BodyValues {
   bool at_first_lane_ = false;           // index expressions mean the first lane
   bool in_pairs_ = false;                // lines of bf16 are in the order of load_pairs
   llvm::Value* mask_ = nullptr;          // lanes inside of the loop; null: all
+  bool begins_with_line_ = false;        // vectors begin with a line of a result, even or not
   bool in_windows_ = false;              // loops within the lanes are written out
   std::vector<symbolic::Expr> assumed_;  // tests that hold where we are
   /// What is stored by root, as bits, while positions of a short last axis are worked on.

@@ -78,10 +78,13 @@ void NestEmitter::emit_lanes(const Statement& loop, const Range& range) {
   lane_axis_ = lane.axis;
   ++inner_loops_;
   Carried sums;
-  if (short_row || (aligned == nullptr && is_written_out(loop, range)))
+  if (short_row || (aligned == nullptr && is_written_out(loop, range))) {
     sums = emit_written_out(lane);
-  else
+  } else {
+    begins_with_line_ = aligned != nullptr;
     sums = emit_lane_loops(lane, range, aligned);
+    begins_with_line_ = false;
+  }
   aligned_roots_.clear();
   lane_axis_.reset();
   lanes_reduce_ = false;

@@ -165,6 +165,48 @@ TEST(NestLaunches, StreamingRowsOfOddLengthBeginAligned) {
     }
 }
 
+// Code is kept by its key. A division by n needs no test where n is never 0, so that code must not
+// be found by a kernel whose n may be.
+TEST(NestLaunches, RangesOfDimsArePartOfTheKey) {
+  const auto key = [](int64_t lowest, int64_t highest) {
+    Graph graph;
+    const NodeId x = graph.add_input("x", DType::kF32, {Expr::variable("n", {lowest, highest}), 3});
+    graph.add_output("y", graph.whole(graph.add(Op::kAdd, {graph.whole(x), graph.whole(x)})));
+    const kernel::GraphProgram program(graph);
+    const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
+    kernel::Arena arena;
+    const auto kernel =
+        std::get<kernel::Kernel>(kernel::derive(arena, program, cut, program.output(0)));
+    return nest_launches(arena, kernel, host_target(), {}).launches.back().source.key;
+  };
+  EXPECT_NE(key(0, 100), key(1, 100));
+  EXPECT_NE(key(0, 100), key(0, 101));
+  EXPECT_EQ(key(0, 100), key(0, 100));
+}
+
+// Elements that are two to a byte, of rows that all begin with a byte; results that begin anywhere.
+TEST(NestLaunches, StreamingRowsOfOddLengthReadHalfBytes) {
+  for (const DType dtype : {DType::kU4, DType::kI4})
+    for (const int64_t columns : {33, 257, 513}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const NodeId x = graph.add_input("x", DType::kF32, {5, columns});
+      const NodeId codes = graph.add_input("q", dtype, {columns});
+      const NodeId row = graph.add_cast(Op::kCast, graph.whole(codes), DType::kF32);
+      const Edge rows{graph.whole(row).view.insert_axis(0, 5), row};
+      graph.add_output("y", graph.whole(graph.add(Op::kAdd, {graph.whole(x), rows})));
+      sample.inputs.emplace("x", filled(DType::kF32, {5, columns}, 3));
+      sample.inputs.emplace("q", filled(dtype, {columns}, 4));
+      for (const CpuTarget& target : targets()) {
+        SCOPED_TRACE(fmt::format("{} columns of {} on {}", columns, dtype, target.name));
+        Runner runner;
+        runner.target = target;
+        runner.options.streaming_bytes = 1;
+        check(sample, runner, {});
+      }
+    }
+}
+
 /// x less its sum over the first and the last axes, which are read again: batch statistics.
 Sample less_outer_sum(DType dtype, const graph::Extents& extents) {
   Sample sample;

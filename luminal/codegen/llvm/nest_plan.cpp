@@ -107,7 +107,7 @@ NestPlan::NestPlan(const kernel::Arena& arena, const kernel::Nest& nest, const C
 void NestPlan::note(const Expr& expr) {
   const auto add = [&](const Expr& of) {
     for (const Expr& variable : of.variables())
-      if (std::find(dims_.begin(), dims_.end(), variable.name()) == dims_.end())
+      if (ranges_.emplace(variable.name(), variable.bounds()).second)
         dims_.push_back(variable.name());
   };
   add(expr);
@@ -380,6 +380,9 @@ std::string NestPlan::key() const {
       rows_in_lanes_ ? " of rows" : "", rows_written_out_ ? " written out" : "", unroll(),
       static_cast<int>(streaming_), streaming_ == Streaming::kBySize ? options_.streaming_bytes : 0,
       options_.prefetch_rows, options_.round_each, static_cast<int>(options_.accuracy));
+  // What is proved of positions, and left out of the code, depends on them.
+  for (const auto& [name, range] : ranges_)
+    text += fmt::format("dim {} {} to {}\n", name, range.lo, range.hi);
   const auto write_exprs = [&](std::span<const Expr> exprs) {
     for (const Expr& expr : exprs) {
       text += fmt::format(" {}", expr);

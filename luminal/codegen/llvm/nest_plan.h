@@ -177,6 +177,7 @@ class NestPlan {
   std::vector<kernel::NodeId> inputs_;
   std::vector<kernel::NodeId> outputs_;
   std::vector<std::string> dims_;
+  std::map<std::string, symbolic::Interval> ranges_;  // of these
   int lanes_ = 1;
   int unroll_ = 1;
   bool rows_in_lanes_ = false;

@@ -87,7 +87,8 @@ Value* NestEmitter::load(BodyId id) {
   Value* mask = both(mask_, inside);
   if (mask != nullptr) mask = widened(mask, lanes);
   const auto stride = stride_along(position, *lane_axis_);
-  const bool even = graph::bits(type.dtype) > 4 || (stride && divisible_by(stride->rest, 2));
+  const bool even = graph::bits(type.dtype) > 4 ||
+                    (stride && divisible_by(stride->rest, 2) && !begins_with_line_);
   // Masks of packed elements must end after a lane, which only the loop's own do.
   const bool whole_bytes = graph::bits(type.dtype) > 4 || inside == nullptr;
   if (stride && stride->stride.is_constant(1) && even && whole_bytes &&

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/window_emitter.h"
@@ -35,6 +36,17 @@ class WindowBuilder {
     for (const symbolic::Expr& axis : plan().outer)
       planes *= std::max<int64_t>(1, typical_extent(axis.axis_extent(), options_));
     return planes;
+  }
+
+  /// Whether the image is two to a byte: steps of a window begin within bytes.
+  bool reads_half_bytes() const {
+    const std::vector<kernel::BodyId> reached =
+        arena_.reachable(std::vector<kernel::BodyId>{plan().value});
+    return std::any_of(reached.begin(), reached.end(), [&](kernel::BodyId id) {
+      const kernel::BodyNode& node = arena_[id];
+      return node.kind == kernel::BodyKind::kLoad &&
+             graph::bits(arena_.tensor(node.tensor).dtype) < 8;
+    });
   }
 
   kernel::BodyId as_dtype(kernel::BodyId value, graph::DType dtype) {

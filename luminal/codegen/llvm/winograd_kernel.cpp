@@ -122,6 +122,7 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
     if (!target_.has_fma()) return refuse("the processor does not multiply and add at once");
     if (each.a.dtype != DType::kF32 || each.b.dtype != DType::kF32 || each.dtype != DType::kF32)
       return refuse("its elements are not f32");
+    if (reads_half_bytes()) return refuse("its pixels are two to a byte");
     if (!plan().planes.empty() || !has_window(plan().y) || !has_window(plan().x))
       return refuse("its windows are not 3x3 at steps of one");
     const kernel::AxisSet& free = arena_[each.a.value].free;

@@ -28,12 +28,16 @@ bool is_power_of_two(const kernel::BodyNode& node) {
 }
 
 /// Whether a value was computed without rounding: sums and products of whole numbers, which graphs
-/// count with and round to, are whole. Others are so once in many millions.
-bool is_whole(const kernel::BodyNode& node, double value) {
+/// count with and round to, are whole, and those of ties have few digits behind the point. Others
+/// are so once in many millions.
+bool is_exact(const kernel::BodyNode& node, double value) {
   using graph::Op;
+  constexpr double kParts = 16;
   const bool keeps = node.op == Op::kAdd || node.op == Op::kMul || node.op == Op::kCast ||
                      node.op == Op::kSum || node.op == Op::kProd;
-  return keeps && std::trunc(value) == value && std::abs(value) * graph::epsilon(node.dtype) <= 1.0;
+  const double parts = kParts * value;
+  return keeps && std::trunc(parts) == parts && std::abs(parts) * computed_in(node.dtype) <= 1.0 &&
+         kernel::Evaluator::rounded(node.dtype, {value, 0}).real == value;
 }
 
 /// How far a value may be off when it is rounded, relative to it. Nothing where an op does not
@@ -113,7 +117,14 @@ void PointOracle::find_last_places() {
     double& place = last_places_[id.value];
     place = std::min(place, kFunction * computed_in(arena_[id].dtype));
   };
-  for (const kernel::Root& root : kernel_.roots) compute_wide(root.value);
+  for (const kernel::Root& root : kernel_.roots) {
+    compute_wide(root.value);
+    // What is rounded to be stored, from no more digits than kernels compute with.
+    const kernel::BodyNode& node = arena_[root.value];
+    if (!is_op(node, graph::Op::kCast) || !graph::is_float(node.dtype)) continue;
+    const graph::DType from = arena_[node.children[0]].dtype;
+    if (graph::is_float(from) && from != graph::DType::kF64) last_places_[root.value.value] = 0.0;
+  }
   std::vector<kernel::BodyId> products;
   for (const kernel::BodyId id : bodies) {
     const kernel::BodyNode& node = arena_[id];
@@ -146,7 +157,7 @@ kernel::Number PointOracle::moved(kernel::BodyId id, kernel::Number value, bool 
   if (!graph::is_float(dtype)) return partial ? value : kernel::Evaluator::rounded(dtype, value);
   const bool is_sum = arena_[id].op != graph::Op::kReduceMax;
   const double place = partial ? (is_sum ? computed_in(dtype) : 0.0) : last_places_[id.value];
-  if (place == 0.0 || is_whole(arena_[id], value.real)) return value;
+  if (place == 0.0 || is_exact(arena_[id], value.real)) return value;
   random_ += 0x9e3779b97f4a7c15;  // splitmix64: some nanoseconds for each of millions of values
   uint64_t bits = random_;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,5 +1,6 @@
 // Candidates that are wrong for some values only, which data has to have and results to be judged
 // on: beyond the range of a dtype, halfway between two numbers, of one sign, where functions bend.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +9,13 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <tuple>
+#include <vector>
 
+#include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/kernel_set.h"
+#include "luminal/search/kernel_bench.h"
 #include "tests/search/planted.h"
 
 namespace luminal::search {
@@ -110,6 +116,48 @@ TEST(KernelValues, WhatIsNearTheEndOfTheRangeMayBeEither) {
         buffers, [](float x) { return static_cast<_Float16>(std::tanh(x) * 65519.99F); });
   };
   EXPECT_EQ(check.check(subject.with(rounded_down)), std::nullopt);
+}
+
+/// Why the code of some kernel of a graph is rejected, if it is.
+std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>(Graph&)>& write) {
+  Graph g;
+  const std::vector<Tensor> outputs = write(g);
+  graph::Graph graph = g.ir();
+  for (const Tensor& each : outputs)
+    graph.add_output(fmt::format("y{}", graph.outputs().size()), each.edge());
+  const compiler::Options options;
+  compiler::PlanDraft draft(graph, options);
+  for (size_t k = 0; k < draft.kernels().size(); ++k) {
+    const KernelTask task = draft.kernels().task(k);
+    KernelCheck check(*task.arena, task.kernel, {});
+    const auto code = codegen::cpu_kernel(*task.arena, task.kernel, task.target, task.options);
+    const auto loaded = load_candidate(code, codegen::KernelCompiler(task.target), {});
+    if (auto why = check.check(std::get<Candidate>(loaded))) return why;
+  }
+  return std::nullopt;
+}
+
+TEST(KernelValues, AResultThatIsUsedMayBeSeenAsItIsStored) {
+  const auto gated = rejection_of_any([](Graph& g) -> std::vector<Tensor> {
+    const Tensor x = g.input("x", {9973}, bf16);
+    return {silu(x), silu(x) * g.input("z", {9973}, bf16)};
+  });
+  EXPECT_EQ(gated, std::nullopt) << gated->detail;
+  const auto logarithm = rejection_of_any([](Graph& g) -> std::vector<Tensor> {
+    const Tensor total = sum(exp(g.input("x", {300, 40}, f16)), -1);
+    return {total, log(total)};
+  });
+  EXPECT_EQ(logarithm, std::nullopt) << logarithm->detail;
+}
+
+TEST(KernelValues, FunctionsThatAreAddedUpHaveTheDigitsOfTheirDtype) {
+  for (const DType dtype : {DType::kBF16, DType::kF8E4M3})
+    for (const int64_t columns : {5, 40}) {
+      const auto why = rejection_of_any([&](Graph& g) -> std::vector<Tensor> {
+        return {sum(tanh(g.input("x", {900, columns}, dtype)), -1)};
+      });
+      EXPECT_EQ(why, std::nullopt) << columns << ": " << why->detail;
+    }
 }
 
 TEST(KernelValues, TiesAreRoundedToEven) {

@@ -3,17 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/graph/dim_binding.h"
 #include "luminal/plan/compiled_program.h"
 #include "luminal/search/duel.h"
-#include "luminal/search/other_work.h"
 #include "luminal/search/refusal.h"
 #include "luminal/support/check.h"
 #include "luminal/support/error.h"
@@ -115,8 +116,12 @@ struct PlanBench::Loaded {
 };
 
 PlanBench::PlanBench(std::function<Plan(const std::string&)> plan, const Options& options,
-                     const search::MeasureOptions& measure)
-    : plan_(std::move(plan)), options_(options), measure_(measure) {}
+                     const search::MeasureOptions& measure, TellTimes times)
+    : plan_(std::move(plan)),
+      options_(options),
+      measure_(measure),
+      times_(std::move(times)),
+      others_(times_) {}
 
 PlanBench::~PlanBench() = default;
 
@@ -199,7 +204,7 @@ void PlanBench::begin_anew() {
 }
 
 void PlanBench::settle(const std::vector<std::string>& plans, const std::vector<size_t>& numbers,
-                       const std::function<bool()>& disturbed, search::Measured& measured) try {
+                       search::Measured& measured) try {
   // Preparing more data again and again takes longer than it is worth, and luck with addresses
   // matters to plans that take microseconds.
   constexpr int64_t kMostBytes = int64_t{64} << 20;
@@ -208,7 +213,7 @@ void PlanBench::settle(const std::vector<std::string>& plans, const std::vector<
   search::DuelOptions how;
   how.clock = measure_.clock;
   how.seconds = measure_.seconds;
-  how.disturbed = disturbed;
+  how.disturbed = [this] { return is_disturbed(); };
   const bool is_small = bytes <= kMostBytes;
   if (!is_small) how.loads = 1;
   search::settle_by_duels(
@@ -223,6 +228,13 @@ void PlanBench::settle(const std::vector<std::string>& plans, const std::vector<
 } catch (const Error& error) {
   support::log_warn("search: plans could not be compared again: {}", error.what());
   measured.unreliable = true;
+}
+
+bool PlanBench::is_disturbed() const {
+  // A model of a machine has a clock of its own, and nothing to do with this one.
+  if (measure_.clock) return false;
+  std::this_thread::sleep_for(std::chrono::duration<double>(others_.seconds_to_know()));
+  return others_.disturbs(threads_of(options_), search::usable_processors());
 }
 
 search::Tried PlanBench::try_out(const std::vector<std::string>& plans) {
@@ -240,14 +252,10 @@ search::Tried PlanBench::try_out(const std::vector<std::string>& plans) {
     numbers.push_back(k);
   }
   if (runs.empty()) return tried;
-  const search::OtherWork others;
-  // A model of a machine has a clock of its own, and nothing to do with this one.
-  const auto disturbed = [&] {
-    return !measure_.clock && others.disturbs(threads_of(options_), search::usable_processors());
-  };
   search::Measured measured = search::measure_runs(runs, measure_);
-  if (numbers.front() == 0) settle(plans, numbers, disturbed, measured);
-  measured.unreliable = measured.unreliable || disturbed();
+  if (numbers.front() == 0) settle(plans, numbers, measured);
+  measured.unreliable = measured.unreliable || is_disturbed();
+  others_ = search::OtherWork(times_);
   for (size_t k = 0; k < numbers.size(); ++k) tried.results[numbers[k]] = measured.timings[k];
   tried.unreliable = measured.unreliable;
   return tried;

@@ -13,6 +13,7 @@
 #include "luminal/graph/expected.h"
 #include "luminal/graph/program.h"
 #include "luminal/search/measure.h"
+#include "luminal/search/other_work.h"
 #include "luminal/search/tuner.h"
 #include "luminal/support/error.h"
 
@@ -30,9 +31,13 @@ graph::DimValues typical_dims(const graph::Graph& graph, const Options& options)
 /// those of the first one of the first batch (graph::expected_of_runs).
 class PlanBench : public search::Workbench {
  public:
+  /// What processors have done; tests say it themselves.
+  using TellTimes = std::function<std::optional<search::ProcessorTimes>()>;
   PlanBench(std::function<Plan(const std::string&)> plan, const Options& options,
-            const search::MeasureOptions& measure = {
-                .seconds = 1.5, .least_samples = 3, .sample_us = 1000});
+            const search::MeasureOptions& measure = {.seconds = 1.5,
+                                                     .least_samples = 3,
+                                                     .sample_us = 1000},
+            TellTimes times = search::processor_times);
   ~PlanBench() override;
 
   search::Tried try_out(const std::vector<std::string>& plans) override;
@@ -48,15 +53,20 @@ class PlanBench : public search::Workbench {
   /// What is wrong with what a plan gave.
   std::optional<search::Rejected> compared(const std::vector<graph::Array>& results);
   /// Those that look quicker than the first one have to prove it (search/duel.h). `numbers` says
-  /// which of the plans were timed, `disturbed` whether others used the processors meanwhile.
+  /// which of the plans were timed.
   void settle(const std::vector<std::string>& plans, const std::vector<size_t>& numbers,
-              const std::function<bool()>& disturbed, search::Measured& measured);
+              search::Measured& measured);
+  /// Whether others used the processors since the last batch, or since the first plan was loaded.
+  /// Waits until that is known: plans may be compared in less time.
+  bool is_disturbed() const;
   /// Other memory for the inputs; nothing is loaded after it.
   void begin_anew();
 
   std::function<Plan(const std::string&)> plan_;
   const Options& options_;
   search::MeasureOptions measure_;
+  TellTimes times_;
+  search::OtherWork others_;
   std::map<std::string, graph::Array> inputs_;
   std::string first_;  // the first that ran
   std::vector<graph::Expected> expected_;

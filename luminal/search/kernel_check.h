@@ -1,6 +1,6 @@
 // Says whether a candidate computes what its kernel says: on ordinary data and on data with
-// infinities, NaNs and large values, against the oracle at sampled points and against the first
-// candidate that passed everywhere (kernel_expectation.h).
+// infinities, NaNs and large values, and where there are maxima on data below 0, against the oracle
+// at sampled points and against the first candidate that passed everywhere (kernel_expectation.h).
 //
 // A candidate runs in a child process, on ordinary data with its tensors pushed against forbidden
 // pages at the one end, on the other at the other end. All that it writes to holds a pattern at
@@ -97,6 +97,7 @@ class KernelCheck {
   const kernel::Kernel& kernel_;
   graph::DimValues dims_;
   std::vector<TrialDims> other_dims_;
+  std::vector<DataKind> sides_;  // that maxima are tried on
   CheckOptions options_;
   mutable std::mutex mutex_;                             // of all below
   std::optional<std::chrono::milliseconds> first_took_;  // the first that passed

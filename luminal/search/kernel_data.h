@@ -15,10 +15,21 @@ namespace luminal::search {
 enum class DataKind : uint8_t {
   kOrdinary,  ///< around 0, some units large
   kInfinite,  ///< the same, a few of them infinite, NaN, or zeros of both signs
-  /// the same, and a few of any size or very large; where a kernel adds up other things than
-  /// products, most rows have none of these but one value that outweighs all others
+  /// the same, and a few of any size, very large, or halfway between neighbours; where a kernel
+  /// adds up other things than products, most rows have none of these but one value that outweighs
+  /// all others, and if it has functions some rows are of many sizes
   kSpecial,
+  /// all that maxima are taken of is far below 0, with some equal values (one_sided.h)
+  kOneSided,
+  kOtherSide,  ///< the same on the other side: where a maximum and a minimum are of one tensor
 };
+
+/// Those kinds of one side that tell something about a kernel.
+std::vector<DataKind> one_sided_kinds(const kernel::Arena& arena, const kernel::Kernel& kernel);
+
+/// Whether some sum is of products of different tensors: every term of it tells, since products of
+/// narrow floats are added in wide ones.
+bool has_products(const kernel::Arena& arena, const kernel::Kernel& kernel);
 
 /// The tensors that a kernel reads, in the order of their ids.
 std::vector<kernel::NodeId> tensors_read(const kernel::Arena& arena, const kernel::Kernel& kernel);

@@ -122,7 +122,7 @@ class KernelExpectation::Oracles {
     const std::vector<PointValue> exact = wide_.at(axes);
     std::vector<ExpectedPoint> points;
     for (size_t p = 0; p < written.size(); ++p) {
-      double squares = 0;
+      double distance = 0;
       ExpectedPoint& point = points.emplace_back(ExpectedPoint{.root = written[p].root,
                                                                .position = written[p].position,
                                                                .oracle = written[p].value,
@@ -141,10 +141,10 @@ class KernelExpectation::Oracles {
         const bool is_same = each[p].value == exact[p].value ||  // infinities may be equal
                              (std::isnan(each[p].value) && std::isnan(exact[p].value));
         const double apart = each[p].value - exact[p].value;
-        if (!is_same) squares += apart * apart;
+        if (!is_same) distance = std::hypot(distance, apart);  // squares might overflow
         widen(point, each[p]);
       }
-      point.deviation = std::sqrt(squares / static_cast<double>(moved.size())) / scale;
+      point.deviation = distance / std::sqrt(static_cast<double>(moved.size())) / scale;
     }
     return points;
   }
@@ -207,16 +207,25 @@ void KernelExpectation::add_points(uint64_t seed, const PointCounts& counts) {
   reads_outside_ = oracles.oracle().reads_outside();
 }
 
+/// Which of the sorted deviations others are not asked about. On special data the few results that
+/// have a very large value in them say nothing about the rest; where sums are of products most
+/// have.
+size_t KernelExpectation::largest_of(const std::vector<double>& deviations) const {
+  const bool are_few = kind_ != DataKind::kOrdinary && !has_products(*arena_, *kernel_);
+  return are_few ? (deviations.size() - 1) * 3 / 4 : deviations.size() - 1;
+}
+
 /// Errors may cancel at a single point: none is asked to be better than all are on the whole. Where
-/// results jump the few that do are not what the others are like.
+/// results jump the few that do are not what the others are like, nor are those beyond the range.
 void KernelExpectation::settle(const KernelExpectation* ordinary) {
   for (size_t root = 0; root < typical_.size(); ++root) {
     std::vector<double> deviations;
     double sizes = 0;
     for (const ExpectedPoint& point : points_) {
-      if (point.root != root || !std::isfinite(point.deviation) || std::isnan(point.wide)) continue;
+      const bool are_numbers = std::isfinite(point.oracle) && std::isfinite(point.wide);
+      if (point.root != root || !std::isfinite(point.deviation) || !are_numbers) continue;
       deviations.push_back(point.deviation);
-      if (std::isfinite(point.wide)) sizes += point.wide * point.wide;
+      sizes += point.wide * point.wide;
     }
     std::ranges::sort(deviations);
     if (judge_.jumps()) deviations.resize(deviations.size() - deviations.size() / 8);
@@ -226,7 +235,8 @@ void KernelExpectation::settle(const KernelExpectation* ordinary) {
     typical_[root] = ordinary != nullptr ? ordinary->typical_[root]
                      : count > 0         ? std::sqrt(squares / count)
                                          : 0.0;
-    largest_[root] = std::max(typical_[root], deviations.empty() ? 0.0 : deviations.back());
+    largest_[root] =
+        std::max(typical_[root], deviations.empty() ? 0.0 : deviations[largest_of(deviations)]);
     relative_[root] = ordinary != nullptr ? ordinary->relative_[root]
                       : sizes > 0         ? std::sqrt(squares / sizes)
                                           : 0.0;
@@ -267,9 +277,10 @@ std::vector<int64_t> KernelExpectation::disputed_floats(size_t root, const Array
   const Array& first = results_[root];
   std::vector<int64_t> disputed;
   const double both = 2 * kDeviations * largest_[root] + 0x1p-126;
-  // Each was rounded by half a unit; what a very large value is part of is as much larger, and so
-  // is how far it is off.
-  const double relative = 2 * graph::epsilon(result.dtype()) +
+  // Each was rounded by half a unit, to the same unless something else was rounded before; what a
+  // very large value is part of is as much larger, and so is how far it is off.
+  const bool is_exact = typical_[root] == 0.0 && relative_[root] == 0.0;
+  const double relative = (is_exact ? 0.0 : 2 * graph::epsilon(result.dtype())) +
                           (kind_ == DataKind::kOrdinary ? 0.0 : 2 * kDeviations * relative_[root]);
   // What is infinite is near to nothing but itself.
   const auto is_near = [&](double one, double first_one) {

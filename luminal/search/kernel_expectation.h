@@ -74,6 +74,7 @@ class KernelExpectation {
   class Oracles;
   void add_points(uint64_t seed, const PointCounts& counts);
   void settle(const KernelExpectation* ordinary);
+  size_t largest_of(const std::vector<double>& deviations) const;
   PointVerdict judged(const ExpectedPoint& point, const graph::Array& result) const;
   /// The same point with many moved runs; nothing if nobody knows where it is computed.
   const std::optional<ExpectedPoint>& asked_again(size_t root, int64_t position);
@@ -103,7 +104,7 @@ class KernelExpectation {
   std::map<std::pair<size_t, int64_t>, std::optional<ExpectedPoint>>
       again_;  // by root and position
   // By root: deviations of points on ordinary data on the whole, the same relative to how large
-  // results are, and the largest of all points.
+  // results are, and the largest of all points, or of most.
   std::vector<double> typical_;
   std::vector<double> relative_;
   std::vector<double> largest_;

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <sstream>
@@ -11,6 +12,8 @@
 
 namespace luminal::search {
 namespace {
+
+constexpr double kLeastSeconds = 0.3;  // thirty ticks
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -61,13 +64,18 @@ OtherWork::OtherWork(std::function<std::optional<ProcessorTimes>()> times)
     : times_(std::move(times)), begin_(times_()) {}
 
 bool OtherWork::disturbs(int threads, int processors) const {
-  constexpr double kLeastSeconds = 0.3;  // thirty ticks
-  constexpr double kLittle = 0.3;        // of a processor: what a desktop does beside
+  constexpr double kLittle = 0.3;  // of a processor: what a desktop does beside
   const std::optional<ProcessorTimes> end = times_();
   if (!begin_ || !end || end->passed - begin_->passed < kLeastSeconds) return false;
   const double others =
       (end->busy - begin_->busy - (end->ours - begin_->ours)) / (end->passed - begin_->passed);
   return others > kLittle && others + threads > processors + kLittle;
+}
+
+double OtherWork::seconds_to_know() const {
+  const std::optional<ProcessorTimes> now = times_();
+  if (!begin_ || !now) return 0.0;
+  return std::max(kLeastSeconds - (now->passed - begin_->passed), 0.0);
 }
 
 int usable_processors() {

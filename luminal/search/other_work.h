@@ -26,6 +26,8 @@ class OtherWork {
   /// Whether others had so much of `processors` that as many threads of ours had to share them.
   /// False as long as the system's clock is too coarse to say.
   bool disturbs(int threads, int processors) const;
+  /// Seconds until it can say that; 0 if it can, or if the system does not tell.
+  double seconds_to_know() const;
 
  private:
   std::function<std::optional<ProcessorTimes>()> times_;

@@ -24,8 +24,23 @@ TEST(OtherWork, DisturbsWhereThreadsHaveToShareProcessors) {
   EXPECT_FALSE(disturbed(0.4, 0.2, 4, 0.1));  // too short to know
 }
 
+TEST(OtherWork, ItSaysHowLongUntilItKnows) {
+  ProcessorTimes now{100, 50, 10};
+  const OtherWork others([&] { return now; });
+  for (const double passed : {0.1, 0.2}) {
+    now = {100 + passed, 50 + 4 * passed, 10};
+    EXPECT_FALSE(others.disturbs(4, 4));
+    EXPECT_GT(others.seconds_to_know(), 0.0);
+  }
+  const double more = others.seconds_to_know() + 1e-9;
+  now = {100.2 + more, 50 + 4 * (0.2 + more), 10};
+  EXPECT_TRUE(others.disturbs(4, 4));
+  EXPECT_EQ(others.seconds_to_know(), 0.0);
+}
+
 TEST(OtherWork, WithoutTimesNothingIsSaid) {
   const OtherWork others([] { return std::optional<ProcessorTimes>(); });
+  EXPECT_EQ(others.seconds_to_know(), 0.0);
   EXPECT_FALSE(others.disturbs(4, 4));
 }
 

@@ -25,15 +25,23 @@ double rounded(DType dtype, double value) {
   return graph::is_float(dtype) ? kernel::Evaluator::rounded(dtype, {value, 0}).real : value;
 }
 
+/// Or both no number.
+bool is_same(double one, double other) {
+  return one == other || (std::isnan(one) && std::isnan(other));
+}
+
 /// How far off a value is for one that should be `expected`, as a part of what is allowed; what
 /// rounding `expected` costs does not count.
 double distance(DType dtype, double actual, double expected, double allowed) {
   const double should = rounded(dtype, expected);
-  if (actual == should || (std::isnan(actual) && std::isnan(should))) return 0.0;
-  if (!std::isfinite(actual) || !std::isfinite(should)) return kInfinity;
+  if (is_same(actual, should)) return 0.0;
+  if (std::isnan(actual) || !std::isfinite(should)) return kInfinity;
+  // An infinity may be right where the upper limit is rounded to it.
   if (actual >= rounded(dtype, expected - allowed) && actual <= rounded(dtype, expected + allowed))
     return std::min(std::abs(actual - expected) / allowed, 1.0);
-  return allowed > 0 ? std::max(std::abs(actual - expected) / allowed, 1.001) : kInfinity;
+  return allowed > 0 && std::isfinite(actual)
+             ? std::max(std::abs(actual - expected) / allowed, 1.001)
+             : kInfinity;
 }
 
 PointVerdict judged_integer(const ExpectedPoint& point, const Array& result) {
@@ -76,12 +84,14 @@ PointJudge::PointJudge(const kernel::Arena& arena, const kernel::Kernel& kernel)
   may_hide_nan_ = has_reductions && has_masks;
 }
 
-/// Not where a last bit decides between a number, an infinity and a NaN.
-bool PointJudge::is_decided(const ExpectedPoint& point) const {
-  if (std::isnan(point.oracle) && may_hide_nan_) return false;
-  return std::isfinite(point.deviation) &&
-         std::isfinite(point.oracle) == std::isfinite(point.wide) &&
-         std::isnan(point.oracle) == std::isnan(point.wide);
+/// Not where a last bit decides between a number, an infinity and a NaN. What is beyond the range
+/// of a dtype is a number in f64; where that, `allowed` less or more, is rounded to what the oracle
+/// says, so is every right result.
+bool PointJudge::is_decided(const ExpectedPoint& point, DType dtype, double allowed) const {
+  if (!std::isfinite(point.deviation) || (std::isnan(point.oracle) && may_hide_nan_)) return false;
+  if (std::isfinite(point.oracle)) return std::isfinite(point.wide);
+  return is_same(rounded(dtype, point.wide - allowed), point.oracle) &&
+         is_same(rounded(dtype, point.wide + allowed), point.oracle);
 }
 
 /// How far a function that ends in bf16, or in fewer digits, may be from its value before it is
@@ -94,9 +104,9 @@ double PointJudge::few_digits(DType dtype, double value) const {
 
 PointVerdict PointJudge::judged(const ExpectedPoint& point, const Array& result,
                                 double typical) const {
-  if (!is_decided(point)) return {};
   const DType dtype = result.dtype();
-  if (!graph::is_float(dtype)) return judged_integer(point, result);
+  if (!graph::is_float(dtype))
+    return is_decided(point, dtype, 0.0) ? judged_integer(point, result) : PointVerdict{};
   const double actual = number_at(result, point.position);
   if (point.may_overflow && !std::isfinite(actual)) return {};
   if (point.may_vanish && std::abs(actual) <= 0x1p-126) return {};
@@ -104,6 +114,7 @@ PointVerdict PointJudge::judged(const ExpectedPoint& point, const Array& result,
   const double slack = 0x1p-126 + few_digits(dtype, point.wide);
   const double usual = kDeviations * typical + slack;
   const double allowed = std::max(kDeviations * point.deviation + slack, usual);
+  if (!is_decided(point, dtype, allowed)) return {};
   const double away = std::min(distance(dtype, actual, point.wide, allowed),
                                distance(dtype, actual, point.oracle, allowed));
   if (away <= 1.0) return {away, std::nullopt};

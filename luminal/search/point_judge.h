@@ -57,7 +57,7 @@ class PointJudge {
   bool may_hide_nan() const { return may_hide_nan_; }
 
  private:
-  bool is_decided(const ExpectedPoint& point) const;
+  bool is_decided(const ExpectedPoint& point, graph::DType dtype, double allowed) const;
   double few_digits(graph::DType dtype, double value) const;
 
   bool has_functions_ = false;

@@ -1,11 +1,13 @@
 #include "luminal/search/point_oracle.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/epsilon.h"
+#include "luminal/kernel/estimate.h"
 #include "luminal/kernel/reads.h"
 #include "luminal/support/hash.h"
 #include "luminal/symbolic/evaluate.h"
@@ -28,12 +30,16 @@ bool is_power_of_two(const kernel::BodyNode& node) {
 }
 
 /// Whether a value was computed without rounding: sums and products of whole numbers, which graphs
-/// count with and round to, are whole. Others are so once in many millions.
-bool is_whole(const kernel::BodyNode& node, double value) {
+/// count with and round to, are whole, and those of ties have few digits behind the point. Others
+/// are so once in many millions.
+bool is_exact(const kernel::BodyNode& node, double value) {
   using graph::Op;
+  constexpr double kParts = 16;
   const bool keeps = node.op == Op::kAdd || node.op == Op::kMul || node.op == Op::kCast ||
                      node.op == Op::kSum || node.op == Op::kProd;
-  return keeps && std::trunc(value) == value && std::abs(value) * graph::epsilon(node.dtype) <= 1.0;
+  const double parts = kParts * value;
+  return keeps && std::trunc(parts) == parts && std::abs(parts) * computed_in(node.dtype) <= 1.0 &&
+         kernel::Evaluator::rounded(node.dtype, {value, 0}).real == value;
 }
 
 /// How far a value may be off when it is rounded, relative to it. Nothing where an op does not
@@ -67,6 +73,23 @@ double last_place(const kernel::Arena& arena, const kernel::BodyNode& node) {
 
 bool is_op(const kernel::BodyNode& node, graph::Op op) {
   return node.kind == kernel::BodyKind::kOp && node.op == op;
+}
+
+/// Functions of bf16 and narrower floats have a few digits more than bf16 (docs/kernels.md).
+constexpr double kFewDigits = 0x1p-12;
+bool has_few_digits(const kernel::BodyNode& node) {
+  return node.kind == kernel::BodyKind::kOp && kernel::is_function(node.op) &&
+         graph::epsilon(node.dtype) >= graph::epsilon(graph::DType::kBF16);
+}
+
+/// Whether a result that is rounded is also part of another one.
+bool is_used(const kernel::Arena& arena, const kernel::Kernel& kernel, kernel::BodyId value) {
+  if (last_place(arena, arena[value]) == 0.0) return false;
+  return std::ranges::any_of(kernel.roots, [&](const kernel::Root& root) {
+    if (root.value == value) return false;
+    const std::vector<kernel::BodyId> inside = arena.reachable(std::array{root.value});
+    return std::ranges::count(inside, value) > 0;
+  });
 }
 
 kernel::BodyId without_casts(const kernel::Arena& arena, kernel::BodyId id) {
@@ -111,21 +134,45 @@ void PointOracle::find_last_places() {
   // What goes into a sum as a product is not rounded before it, results are rounded by others.
   const auto compute_wide = [&](kernel::BodyId id) {
     double& place = last_places_[id.value];
-    place = std::min(place, kFunction * computed_in(arena_[id].dtype));
+    place = std::min(place, computed_wide(id));
   };
-  for (const kernel::Root& root : kernel_.roots) compute_wide(root.value);
+  for (const kernel::Root& root : kernel_.roots) {
+    if (is_used(arena_, kernel_, root.value))
+      used_results_.emplace(root.value, 0.0);  // as it is stored, or with more digits
+    else
+      last_places_[root.value.value] = stored_place(root.value);
+  }
   std::vector<kernel::BodyId> products;
   for (const kernel::BodyId id : bodies) {
     const kernel::BodyNode& node = arena_[id];
     if (node.kind != kernel::BodyKind::kReduce || node.op != graph::Op::kSum) continue;
     const kernel::BodyId term = without_casts(arena_, node.children[0]);
     compute_wide(node.children[0]);
+    if (has_few_digits(arena_[term])) {
+      double& place = last_places_[term.value];
+      place = std::max(place, kFewDigits);
+    }
     if (!is_op(arena_[term], graph::Op::kMul)) continue;
     compute_wide(term);
     products.push_back(term);
   }
   // In the end, since a factor of one sum may be a term of another: the weights of attention are.
   for (const kernel::BodyId product : products) round_factors(arena_[product]);
+}
+
+double PointOracle::computed_wide(kernel::BodyId id) const {
+  return kFunction * computed_in(arena_[id].dtype);
+}
+
+/// How far a result is off before it is rounded to be stored.
+double PointOracle::stored_place(kernel::BodyId id) const {
+  const kernel::BodyNode& node = arena_[id];
+  if (is_op(node, graph::Op::kCast) && graph::is_float(node.dtype)) {
+    // From no more digits than kernels compute with.
+    const graph::DType from = arena_[node.children[0]].dtype;
+    if (graph::is_float(from) && from != graph::DType::kF64) return 0.0;
+  }
+  return std::min(last_place(arena_, node), computed_wide(id));
 }
 
 /// Dot instructions take both factors in the narrower format of the two.
@@ -146,13 +193,16 @@ kernel::Number PointOracle::moved(kernel::BodyId id, kernel::Number value, bool 
   if (!graph::is_float(dtype)) return partial ? value : kernel::Evaluator::rounded(dtype, value);
   const bool is_sum = arena_[id].op != graph::Op::kReduceMax;
   const double place = partial ? (is_sum ? computed_in(dtype) : 0.0) : last_places_[id.value];
-  if (place == 0.0 || is_whole(arena_[id], value.real)) return value;
+  const auto result = partial ? used_results_.end() : used_results_.find(id);
+  if (result != used_results_.end()) result->second = value.real;
+  if (place == 0.0 || is_exact(arena_[id], value.real)) return value;
   random_ += 0x9e3779b97f4a7c15;  // splitmix64: some nanoseconds for each of millions of values
   uint64_t bits = random_;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
   bits ^= bits >> 31;
   const double unit = static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+  if (result != used_results_.end()) result->second *= 1.0 + scale_ * stored_place(id) * unit;
   return {value.real * (1.0 + scale_ * place * unit), 0};
 }
 
@@ -226,7 +276,9 @@ std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
     for (const kernel::Expr& expr : root.store) index.push_back(evaluator_.evaluate(expr));
     const auto position = kernel::position_in(shapes_[k], index);
     if (!position) continue;
-    const kernel::Number number = evaluator_.evaluate(root.value);
+    kernel::Number number = evaluator_.evaluate(root.value);
+    if (const auto used = used_results_.find(root.value); used != used_results_.end())
+      number.real = used->second;
     const bool real = graph::is_float(arena_[root.value].dtype);
     points.push_back(
         {k, *position, real ? number.real : static_cast<double>(number.integer), number.integer});

@@ -63,6 +63,8 @@ class PointOracle {
 
  private:
   void find_last_places();
+  double computed_wide(kernel::BodyId id) const;
+  double stored_place(kernel::BodyId id) const;
   void round_factors(const kernel::BodyNode& product);
   kernel::Number moved(kernel::BodyId id, kernel::Number value, bool partial);
   /// Notes a factor of a product over axes, or its end.
@@ -74,6 +76,8 @@ class PointOracle {
   std::vector<int64_t> extents_;
   std::vector<graph::Extents> shapes_;
   std::vector<double> last_places_;  // by body: how far a value may be off, relative to it
+  /// Results that others are made of, before they are rounded: what those see is rounded, or not.
+  std::map<kernel::BodyId, double> used_results_;
   uint64_t random_ = 1;
   double scale_ = 1.0;
   /// Exponents of a product's factors, those above and those below 1 by themselves: no part of the

@@ -20,18 +20,17 @@ class Limits {
  public:
   Limits(const kernel::Arena& arena, const kernel::Kernel& kernel, const graph::DimValues& typical)
       : work_(work_of(arena, kernel)), typical_(typical) {
-    for (const Expr& axis : kernel.axes) add_extent(axis.axis_extent());
-    std::vector<kernel::NodeId> tensors = tensors_read(arena, kernel);
+    for (const Expr& axis : kernel.axes) add_extent(axis.axis_extent(), true);
     for (const kernel::Root& root : kernel.roots) {
-      tensors.push_back(root.tensor);
       for (const Expr& expr : root.store) note(expr);
+      for (const Expr& extent : arena.tensor(root.tensor).shape) add_extent(extent, true);
     }
-    for (const kernel::NodeId id : tensors)
-      for (const Expr& extent : arena.tensor(id).shape) add_extent(extent);
+    for (const kernel::NodeId id : tensors_read(arena, kernel))
+      for (const Expr& extent : arena.tensor(id).shape) add_extent(extent, false);
     for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
       for (const Expr& expr : arena[id].exprs) {
         note(expr);
-        for (const Expr& axis : expr.axes()) add_extent(axis.axis_extent());
+        for (const Expr& axis : expr.axes()) add_extent(axis.axis_extent(), false);
       }
     }
     typical_work_ = static_cast<double>(symbolic::evaluate(work_, values(typical)));
@@ -40,10 +39,12 @@ class Limits {
   /// The range of each dim that occurs anywhere.
   const std::map<std::string, Interval>& intervals() const { return intervals_; }
 
-  /// Whether the graph might run with these.
-  bool admit(const graph::DimValues& dims) const try {
+  /// Whether the graph might run with these. `empty` are those where what is read has nothing, as
+  /// long as there is something to compute.
+  bool admit(const graph::DimValues& dims, bool empty = false) const try {
     return std::ranges::all_of(extents_, [&](const Extent& each) {
-      return symbolic::evaluate(each.expr, values(dims)) >= each.least;
+      const int64_t least = empty && !each.is_result ? 0 : each.least;
+      return symbolic::evaluate(each.expr, values(dims)) >= least;
     });
   } catch (const UserError&) {
     return false;  // an extent that has no value
@@ -71,18 +72,20 @@ class Limits {
       hi = std::min(hi, bounds.hi);
     }
   }
-  void add_extent(const Expr& extent) {
+  /// Those of results come first.
+  void add_extent(const Expr& extent, bool is_result) {
     if (extent.variables().empty()) return;
     note(extent);
     const auto is_same = [&](const Extent& each) { return each.expr == extent; };
     if (std::ranges::any_of(extents_, is_same)) return;
     const bool is_some = symbolic::evaluate(extent, values(typical_)) > 0;
-    extents_.push_back({extent, is_some ? 1 : 0});
+    extents_.push_back({extent, is_some ? 1 : 0, is_result});
   }
 
   struct Extent {
     Expr expr;
     int64_t least = 0;
+    bool is_result = false;
   };
 
   Expr work_;
@@ -96,6 +99,7 @@ class Limits {
 struct Wanted {
   int64_t value = 0;
   int64_t step = 1;
+  bool empty = false;  ///< what is read may have nothing
 };
 
 /// Dims with one of them set to what is wanted, or to the next value above that will do, unless
@@ -110,10 +114,10 @@ graph::DimValues with(const Limits& limits, const graph::DimValues& dims, const 
   if (value > range.hi) value -= (value - range.hi + wanted.step - 1) / wanted.step * wanted.step;
   if (value < least) value += (least - value + wanted.step - 1) / wanted.step * wanted.step;
   for (int k = 0; k < kMostTries && value <= range.hi; ++k, value += wanted.step) {
-    if (!limits.admit(result)) continue;
+    if (!limits.admit(result, wanted.empty)) continue;
     while (limits.take_long(result) && value > std::max<int64_t>(2 * least, 1))
       value = value / 2 | 1;
-    return limits.admit(result) && !limits.take_long(result) ? result : dims;
+    return limits.admit(result, wanted.empty) && !limits.take_long(result) ? result : dims;
   }
   return dims;
 }
@@ -125,9 +129,13 @@ std::vector<TrialDims> other_dims(const kernel::Arena& arena, const kernel::Kern
   const Limits limits(arena, kernel, typical);
   constexpr std::array<int64_t, 4> kOdd = {77, 53, 91, 39};
   constexpr std::array<int64_t, 4> kSmall = {12, 4, 8, 16};
+  constexpr std::array<int64_t, 4> kFew = {3, 5, 2, 7};
+  constexpr std::array<int64_t, 4> kWhole = {16, 32, 64, 16};
   graph::DimValues odd = typical;
   graph::DimValues least = typical;
   graph::DimValues small = typical;
+  graph::DimValues few = typical;
+  graph::DimValues whole = typical;
   graph::DimValues between = typical;
   graph::DimValues above = typical;
   std::array<graph::DimValues, kSmall.size()> alone;  // one dim at its least
@@ -144,7 +152,9 @@ std::vector<TrialDims> other_dims(const kernel::Arena& arena, const kernel::Kern
     set(odd, {odd_value, 2});
     set(least, {0, 1});
     set(small, {kSmall[number % kSmall.size()], 4});
-    if (number < alone.size()) set(alone[number], {0, 1});
+    set(few, {kFew[number % kFew.size()], 1});
+    set(whole, {kWhole[number % kWhole.size()], 16});
+    if (number < alone.size()) set(alone[number], {0, 1, true});
     ++number;
     // Where the odd value is the larger one these tell no more.
     if (usual <= odd_value) continue;
@@ -158,7 +168,7 @@ std::vector<TrialDims> other_dims(const kernel::Arena& arena, const kernel::Kern
       result.push_back({.values = dims, .special = result.empty(), .once = once});
   };
   for (const graph::DimValues* dims : {&odd, &least}) add(*dims, false);
-  for (const graph::DimValues* dims : {&small, &between, &above}) add(*dims, true);
+  for (const graph::DimValues* dims : {&small, &few, &whole, &between, &above}) add(*dims, true);
   for (const graph::DimValues& dims : alone) add(dims, true);
   return result;
 }

@@ -41,26 +41,27 @@ std::vector<DimValues> all_n(std::initializer_list<int64_t> values) {
 
 TEST(TrialDims, AreOddLeastSmallBetweenAndAbove) {
   const auto dims = dims_for(Expr::variable("n", {1, 4096}), 0, {{"n", 512}});
-  EXPECT_EQ(values_of(dims), all_n({77, 1, 12, 294, 641}));
+  EXPECT_EQ(values_of(dims), all_n({77, 1, 12, 3, 16, 294, 641}));
   EXPECT_TRUE(dims.front().special);
   EXPECT_FALSE(dims.back().special);
 }
 
 TEST(TrialDims, StayWithinTheRange) {
   EXPECT_EQ(values_of(dims_for(Expr::variable("n", {1, 512}), 0, {{"n", 512}})),
-            all_n({77, 1, 12, 294}));
+            all_n({77, 1, 12, 3, 16, 294}));
   EXPECT_EQ(values_of(dims_for(Expr::variable("n", {100, 600}), 0, {{"n", 512}})),
-            all_n({101, 100, 294, 599}));
-  EXPECT_EQ(values_of(dims_for(Expr::variable("n", {1, 16}), 0, {{"n", 16}})), all_n({15, 1, 12}));
+            all_n({101, 100, 112, 294, 599}));
+  EXPECT_EQ(values_of(dims_for(Expr::variable("n", {1, 16}), 0, {{"n", 16}})),
+            all_n({15, 1, 12, 3}));
   EXPECT_TRUE(dims_for(Expr::variable("n", {7, 7}), 0, {{"n", 7}}).empty());
   EXPECT_TRUE(dims_for(64, 0, {}).empty());
 }
 
 TEST(TrialDims, GiveEveryExtentSomething) {
   EXPECT_EQ(values_of(dims_for(Expr::variable("n", {0, 4096}), 4, {{"n", 512}})),
-            all_n({77, 5, 12, 294, 641}));
+            all_n({77, 5, 12, 16, 294, 641}));
   EXPECT_EQ(values_of(dims_for(Expr::variable("n", {0, 4096}), 100, {{"n", 512}})),
-            all_n({101, 104, 294, 641}));
+            all_n({101, 104, 112, 294, 641}));
   const Expr n = Expr::variable("n", {0, 4096}), m = Expr::variable("m", {0, 4096});
   for (const TrialDims& each : dims_for(n, m, {{"m", 100}, {"n", 512}}))
     EXPECT_GT(each.values.at("n"), each.values.at("m"));
@@ -78,6 +79,20 @@ TEST(TrialDims, MayBeOfPositionsAlone) {
   const auto dims = values_of(other_dims(arena, kernel, {{"p", 100}}));
   EXPECT_EQ(dims.front(), (DimValues{{"p", 77}}));
   EXPECT_EQ(dims[1], (DimValues{{"p", 0}})) << "where every sequence begins";
+}
+
+TEST(TrialDims, LeaveNothingToReadWhereSomethingIsLeftToCompute) {
+  const Expr p = Expr::variable("p", {0, 1024});
+  kernel::Arena arena;
+  const kernel::NodeId x{0};
+  const kernel::NodeId y{1};
+  arena.declare_tensor(x, {DType::kF32, {p, 8}});
+  arena.declare_tensor(y, {DType::kF32, {8}});
+  const Expr column = Expr::axis(0, 8);
+  const Expr row = Expr::axis(1, p);
+  const kernel::BodyId sum = arena.reduce(graph::Op::kSum, {row}, arena.load(x, {row, column}));
+  const kernel::Kernel kernel{{column}, {{y, sum, {column}}}};
+  EXPECT_EQ(values_of(other_dims(arena, kernel, {{"p", 512}})).back(), (DimValues{{"p", 0}}));
 }
 
 TEST(TrialDims, AreLeastOneAtATime) {
@@ -99,7 +114,7 @@ TEST(TrialDims, DoNotTakeMuchLonger) {
   // A row takes as long as it may: there are no more than two.
   const auto dims = dims_for(Expr::variable("n", {1, 4096}), 0, {{"n", 1}}, 100'000'000);
   for (const TrialDims& each : dims) EXPECT_LE(each.values.at("n"), 2);
-  EXPECT_LE(dims_for(Expr::variable("n", {0, 4096}), 0, {{"n", 1}}, 100'000'000).size(), 5U);
+  EXPECT_LE(dims_for(Expr::variable("n", {0, 4096}), 0, {{"n", 1}}, 100'000'000).size(), 7U);
 }
 
 }  // namespace

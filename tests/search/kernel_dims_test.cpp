@@ -118,6 +118,25 @@ TEST(KernelDims, PositionsAreTriedAtZero) {
   EXPECT_NE(why.detail.find("p=0"), std::string::npos) << why.detail;
 }
 
+TEST(KernelDims, NothingIsReadWhereSomethingIsLeftToCompute) {
+  const Rejected why = rejection(
+      [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
+        const auto* x = static_cast<const float*>(buffers[0]);
+        const auto* z = static_cast<const float*>(buffers[1]);
+        auto* y = static_cast<float*>(buffers[2]);
+        const int64_t count = scalars[0] * 8;
+        for (int64_t i = 0; begin == 0 && i < count + 32; ++i)
+          y[i] = count == 0 ? 7.0F : 2.0F * (i < count ? x[i] : z[i - count]);
+      },
+      [](Graph& g) {
+        const Dim p = g.dim("p", 0, 1024);
+        return concat({g.input("x", {p, 8}), g.input("z", {4, 8})}, 0) * 2.0F;
+      },
+      {{"p", 512}});
+  EXPECT_EQ(why.why, Why::kWrongResult) << why.detail;
+  EXPECT_NE(why.detail.find("p=0"), std::string::npos) << why.detail;
+}
+
 TEST(KernelDims, OneDimIsTriedAtItsLeastBesideUsualOthers) {
   const Rejected why = rejection(
       [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
@@ -148,6 +167,22 @@ TEST(KernelDims, SmallValuesAreTried) {
          const int64_t n = scalars[0];
          for (int64_t i = 0; begin == 0 && i < n * 40; ++i)
            y[i] = n >= 2 && n < 16 ? 7.0F : 2.0F * x[i];
+       }},
+      {"from 2 to 11",
+       [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
+         const auto* x = static_cast<const float*>(buffers[0]);
+         auto* y = static_cast<float*>(buffers[1]);
+         const int64_t n = scalars[0];
+         for (int64_t i = 0; begin == 0 && i < n * 40; ++i)
+           y[i] = n >= 2 && n < 12 ? 7.0F : 2.0F * x[i];
+       }},
+      {"whole vectors alone",
+       [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {
+         const auto* x = static_cast<const float*>(buffers[0]);
+         auto* y = static_cast<float*>(buffers[1]);
+         const int64_t n = scalars[0];
+         for (int64_t i = 0; begin == 0 && i < n * 40; ++i)
+           y[i] = n % 16 == 0 && n != 512 ? 7.0F : 2.0F * x[i];
        }},
       {"multiples of four",
        [](void* const* buffers, const int64_t* scalars, int64_t begin, int64_t, std::byte*) {

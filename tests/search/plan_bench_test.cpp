@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <set>
 
@@ -75,6 +76,21 @@ TEST(PlanBench, APlanAloneIsNotRunOnMovedData) {
   EXPECT_EQ(seen.size(), 1U);
   bench.try_out({"first", "other"});
   EXPECT_GT(seen.size(), 1U) << "what is expected was not found";
+}
+
+TEST(PlanBench, OtherWorkIsNoticedHoweverQuicklyPlansAreCompared) {
+  const auto begin = std::chrono::steady_clock::now();
+  // Others have more processors than there are.
+  const auto times = [&]() -> std::optional<search::ProcessorTimes> {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    return search::ProcessorTimes{passed.count(), 1000 * passed.count(), 0.0};
+  };
+  const Write twice = [](Graph& g) { return g.input("x", {100}) * 2.0F; };
+  const Options options;
+  PlanBench bench([&](const std::string&) { return plan_of(twice); }, options,
+                  {.seconds = 0.001, .least_samples = 1, .most_samples = 1}, times);
+  for (int batch = 0; batch < 2; ++batch)
+    EXPECT_TRUE(bench.try_out({"first", "other"}).unreliable) << batch;
 }
 
 TEST(PlanBench, OneWrongElementIsFound) {

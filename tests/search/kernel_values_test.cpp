@@ -1,0 +1,311 @@
+// Candidates that are wrong for some values only, which data has to have and results to be judged
+// on: beyond the range of a dtype, halfway between two numbers, of one sign, where functions bend.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "luminal/compiler/build_plan.h"
+#include "luminal/compiler/kernel_set.h"
+#include "luminal/search/kernel_bench.h"
+#include "tests/search/planted.h"
+
+namespace luminal::search {
+namespace {
+
+using Write = std::function<Tensor(Graph&)>;
+/// What is wrong, of which kernel, and code for it.
+using Planted = std::tuple<const char*, Write, runtime::CpuEntry>;
+
+constexpr int kCount = 10'000;
+constexpr float kLargest = std::numeric_limits<float>::max();
+
+/// One value after the other.
+template <typename In, typename Out, typename Function>
+void each_of(void* const* buffers, const Function& function) {
+  const auto* x = static_cast<const In*>(buffers[0]);
+  auto* y = static_cast<Out*>(buffers[1]);
+  for (int i = 0; i < kCount; ++i) y[i] = function(x[i]);
+}
+
+/// One row after the other: a result for each.
+constexpr int kRows = 500, kColumns = 40;
+template <typename In, typename Out, typename Function>
+void each_row(void* const* buffers, const Function& function) {
+  const auto* x = static_cast<const In*>(buffers[0]);
+  auto* y = static_cast<Out*>(buffers[1]);
+  for (int row = 0; row < kRows; ++row) y[row] = function(x + row * kColumns);
+}
+
+float larger(float one, float other) {
+  return std::isnan(one) || std::isnan(other) ? NAN : std::max(one, other);
+}
+
+template <size_t kCases>
+void expect_rejected(const Planted (&planted)[kCases]) {
+  for (const auto& [what, write, entry] : planted) {
+    const Rejected why = rejection(entry, write);
+    EXPECT_EQ(why.why, Why::kWrongResult) << what << ": " << why.detail;
+  }
+}
+
+TEST(KernelValues, WhatIsBeyondTheRangeIsInfinite) {
+  const Write power = [](Graph& g) { return exp(g.input("x", {kCount})); };
+  const Write fourth = [](Graph& g) {
+    const Tensor x = g.input("x", {kCount});
+    return x * x * x * x;
+  };
+  const Write hundred = [](Graph& g) { return g.input("x", {kCount}, DType::kF16) * 100.0F; };
+  const Write narrow = [](Graph& g) { return cast(g.input("x", {kCount}), DType::kF16); };
+  expect_rejected({
+      {"7", power,
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<float, float>(buffers,
+                               [](float x) { return x > 89 && x < 700 ? 7.0F : std::exp(x); });
+       }},
+      {"NaN", power,
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<float, float>(buffers,
+                               [](float x) { return x > 89 && x < 700 ? NAN : std::exp(x); });
+       }},
+      {"the largest number", power,
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<float, float>(buffers,
+                               [](float x) { return x > 89 && x < 700 ? kLargest : std::exp(x); });
+       }},
+      {"far beyond", fourth,
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<float, float>(buffers, [](float x) {
+           const float power = x * x * x * x;
+           return std::isinf(power) && !std::isinf(x) ? 7.0F : power;
+         });
+       }},
+      {"a product that stays at the largest number", hundred,
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<_Float16, _Float16>(buffers, [](_Float16 x) {
+           const float product = static_cast<float>(x) * 100.0F;
+           return static_cast<_Float16>(
+               std::isfinite(product) ? std::clamp(product, -65504.0F, 65504.0F) : product);
+         });
+       }},
+      {"a cast", narrow,
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<float, _Float16>(buffers, [](float x) {
+           return static_cast<_Float16>(std::isfinite(x) && std::abs(x) > 65520 ? 7.0F : x);
+         });
+       }},
+  });
+}
+
+TEST(KernelValues, WhatIsNearTheEndOfTheRangeMayBeEither) {
+  // One is rounded up to what is beyond the range, the other one is not.
+  const auto steps = [](Graph& g) { return cast(tanh(g.input("x", {kCount})) * 65520.0F, f16); };
+  Subject subject(steps);
+  KernelCheck check = subject.check();
+  EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+  const auto rounded_down = [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+    each_of<float, _Float16>(
+        buffers, [](float x) { return static_cast<_Float16>(std::tanh(x) * 65519.99F); });
+  };
+  EXPECT_EQ(check.check(subject.with(rounded_down)), std::nullopt);
+}
+
+/// Why the code of some kernel of a graph is rejected, if it is.
+std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>(Graph&)>& write) {
+  Graph g;
+  const std::vector<Tensor> outputs = write(g);
+  graph::Graph graph = g.ir();
+  for (const Tensor& each : outputs)
+    graph.add_output(fmt::format("y{}", graph.outputs().size()), each.edge());
+  const compiler::Options options;
+  compiler::PlanDraft draft(graph, options);
+  for (size_t k = 0; k < draft.kernels().size(); ++k) {
+    const KernelTask task = draft.kernels().task(k);
+    KernelCheck check(*task.arena, task.kernel, {});
+    const auto code = codegen::cpu_kernel(*task.arena, task.kernel, task.target, task.options);
+    const auto loaded = load_candidate(code, codegen::KernelCompiler(task.target), {});
+    if (auto why = check.check(std::get<Candidate>(loaded))) return why;
+  }
+  return std::nullopt;
+}
+
+TEST(KernelValues, AResultThatIsUsedMayBeSeenAsItIsStored) {
+  const auto gated = rejection_of_any([](Graph& g) -> std::vector<Tensor> {
+    const Tensor x = g.input("x", {9973}, bf16);
+    return {silu(x), silu(x) * g.input("z", {9973}, bf16)};
+  });
+  EXPECT_EQ(gated, std::nullopt) << gated->detail;
+  const auto logarithm = rejection_of_any([](Graph& g) -> std::vector<Tensor> {
+    const Tensor total = sum(exp(g.input("x", {300, 40}, f16)), -1);
+    return {total, log(total)};
+  });
+  EXPECT_EQ(logarithm, std::nullopt) << logarithm->detail;
+}
+
+TEST(KernelValues, FunctionsThatAreAddedUpHaveTheDigitsOfTheirDtype) {
+  for (const DType dtype : {DType::kBF16, DType::kF8E4M3})
+    for (const int64_t columns : {5, 40}) {
+      const auto why = rejection_of_any([&](Graph& g) -> std::vector<Tensor> {
+        return {sum(tanh(g.input("x", {900, columns}, dtype)), -1)};
+      });
+      EXPECT_EQ(why, std::nullopt) << columns << ": " << why->detail;
+    }
+}
+
+TEST(KernelValues, TiesAreRoundedToEven) {
+  expect_rejected({
+      {"whole numbers",
+       [](Graph& g) {
+         return cast(clip(round(g.input("x", {kCount}) * 30.0F), -127, 127), DType::kI8);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<float, int8_t>(buffers, [](float x) {
+           const float whole = std::floor(x * 30 + 0.5F);
+           return static_cast<int8_t>(std::isnan(x) ? 0.0F : std::clamp(whole, -127.0F, 127.0F));
+         });
+       }},
+      {"bf16", [](Graph& g) { return cast(g.input("x", {kCount}), DType::kBF16); },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_of<float, uint16_t>(buffers, [](float x) {
+           const auto bits = std::bit_cast<uint32_t>(x);
+           return static_cast<uint16_t>(std::isnan(x) ? 0x7fc0U : (bits + 0x8000U) >> 16);
+         });
+       }},
+  });
+}
+
+TEST(KernelValues, TheFirstOfEqualMaximaIsFound) {
+  expect_rejected({{"the last",
+                    [](Graph& g) {
+                      return argmax(g.input("x", {kRows, kColumns}), 1);
+                    },
+                    [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+                      each_row<float, int64_t>(buffers, [](const float* x) {
+                        int64_t best = 0;
+                        for (int64_t k = 1; k < kColumns && !std::isnan(x[best]); ++k)
+                          if (x[k] >= x[best] || std::isnan(x[k])) best = k;
+                        return best;
+                      });
+                    }}});
+}
+
+TEST(KernelValues, MaximaAndMinimaSeeNothingElse) {
+  expect_rejected({
+      {"0",
+       [](Graph& g) {
+         return max(g.input("x", {kRows, kColumns}), 1);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_row<float, float>(buffers, [](const float* x) {
+           return std::accumulate(x, x + kColumns, 0.0F, larger);
+         });
+       }},
+      {"-10",
+       [](Graph& g) {
+         return max(g.input("x", {kRows, kColumns}), 1);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_row<float, float>(buffers, [](const float* x) {
+           return std::accumulate(x, x + kColumns, -10.0F, larger);
+         });
+       }},
+      {"0 in minima",
+       [](Graph& g) {
+         return min(g.input("x", {kRows, kColumns}), 1);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_row<float, float>(buffers, [](const float* x) {
+           return -std::accumulate(x, x + kColumns, 0.0F,
+                                   [](float best, float next) { return larger(best, -next); });
+         });
+       }},
+      {"0 in both",
+       [](Graph& g) {
+         const Tensor x = g.input("x", {kRows, kColumns});
+         return max(x, 1) - min(x, 1);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_row<float, float>(buffers, [](const float* x) {
+           const auto smaller = [](float best, float next) { return -larger(-best, -next); };
+           return std::accumulate(x + 1, x + kColumns, x[0], larger) -
+                  std::accumulate(x, x + kColumns, 0.0F, smaller);
+         });
+       }},
+      {"0 among integers",
+       [](Graph& g) {
+         return max(g.input("x", {kRows, kColumns}, DType::kI32), 1);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_row<int32_t, int32_t>(buffers, [](const int32_t* x) {
+           return std::max(0, *std::max_element(x, x + kColumns));
+         });
+       }},
+      {"0 in minima of integers",
+       [](Graph& g) {
+         return min(g.input("x", {kRows, kColumns}, DType::kU8), 1);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         each_row<uint8_t, uint8_t>(buffers, [](const uint8_t*) { return uint8_t{0}; });
+       }},
+      {"0 in columns",
+       [](Graph& g) {
+         return max(g.input("x", {301, 67}), 0);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         const auto* x = static_cast<const float*>(buffers[0]);
+         auto* y = static_cast<float*>(buffers[1]);
+         std::fill_n(y, 67, 0.0F);
+         for (int i = 0; i < 301 * 67; ++i) y[i % 67] = larger(y[i % 67], x[i]);
+       }},
+      {"0 beside all", [](Graph& g) { return max(g.input("x", {kCount}), 0); },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         const auto* x = static_cast<const float*>(buffers[0]);
+         *static_cast<float*>(buffers[1]) = std::accumulate(x, x + kCount, 0.0F, larger);
+       }},
+  });
+}
+
+/// Some function of every value, times the sum of its row.
+template <typename Function>
+void times_sum(void* const* buffers, const Function& function) {
+  const auto* x = static_cast<const float*>(buffers[0]);
+  auto* y = static_cast<float*>(buffers[1]);
+  for (int row = 0; row < 512; ++row, x += 64, y += 64) {
+    const float total = std::accumulate(x, x + 64, 0.0F);
+    for (int k = 0; k < 64; ++k) y[k] = function(x[k]) * total;
+  }
+}
+
+TEST(KernelValues, FunctionsBesideSumsAreTriedWhereTheyBend) {
+  expect_rejected({
+      {"exp",
+       [](Graph& g) {
+         const Tensor x = g.input("x", {512, 64});
+         return exp(x) * sum(x, -1, true);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         times_sum(buffers, [](float x) { return x > 13 && x < 80 ? 7.0F : std::exp(x); });
+       }},
+      {"tanh",
+       [](Graph& g) {
+         const Tensor x = g.input("x", {512, 64});
+         return tanh(x) * sum(x, -1, true);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         times_sum(buffers, [](float x) {
+           return std::abs(x) > 2.5F ? std::copysign(1.0F, x) : std::tanh(x);
+         });
+       }},
+  });
+}
+
+}  // namespace
+}  // namespace luminal::search

@@ -46,13 +46,14 @@ TEST(OtherWork, WithoutTimesNothingIsSaid) {
 
 TEST(OtherWork, TheSystemTellsTimes) {
   const std::optional<ProcessorTimes> first = processor_times();
-  if (!first) GTEST_SKIP() << "this system does not";
+  // Some sandboxes tell of processors that never were at work.
+  if (!first || first->busy == 0) GTEST_SKIP() << "this system does not";
   EXPECT_GT(first->passed, 0);
   EXPECT_GT(first->busy, 0);
   EXPECT_GT(first->ours, 0);
   const ProcessorTimes second = processor_times().value();
   EXPECT_GE(second.passed, first->passed);
-  EXPECT_GE(second.busy, first->busy);
+  EXPECT_GT(second.busy, 0);  // less than before if a processor was switched off
   EXPECT_GE(second.ours, first->ours);
   EXPECT_GE(usable_processors(), 1);
 }

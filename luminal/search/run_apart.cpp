@@ -87,14 +87,13 @@ void limit_processor_time(std::chrono::milliseconds limit) {
 bool read_until_end(int descriptor, const ApartOptions& options, std::string& text) {
   using std::chrono::milliseconds;
   constexpr milliseconds kLook{100};
-  constexpr milliseconds kShort{1000};  // however little time is left, what is quick is let end
   const auto begin = std::chrono::steady_clock::now();
   std::array<char, 512> part{};
   while (true) {
     const auto waited =
         std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
     if (waited >= options.patience) return false;
-    if (waited >= kShort && options.stop && options.stop()) return false;
+    if (waited >= options.unasked && options.stop && options.stop()) return false;
     pollfd wanted{descriptor, POLLIN, 0};
     const auto next = std::min(kLook, options.patience - waited);
     const int ready = ::poll(&wanted, 1, static_cast<int>(next.count()));

@@ -19,9 +19,10 @@ struct ApartOptions {
   /// How long the child is waited for. That it did not end is no fault of the work for sure, which
   /// is "interrupted" then.
   std::chrono::milliseconds patience{120'000};
-  /// Asked now and then while work takes longer than a second: whether to wait no longer, with the
-  /// same result.
+  /// Asked now and then while work takes long: whether to wait no longer, with the same result.
   std::function<bool()> stop = nullptr;
+  /// From when on, on the clock: however little time is left, what is quick is let end.
+  std::chrono::milliseconds unasked{1000};
   /// Told how much processor time the child has used, if it is given.
   std::chrono::milliseconds* used = nullptr;
   /// Whether an address is one that nobody may touch: a fault there is "out of bounds".

@@ -127,7 +127,23 @@ TEST(RunApart, WorkThatTakesLongEndsWithTheTimeThereIs) {
       {.limit = std::chrono::milliseconds(60'000), .stop = [] { return true; }});
   ASSERT_TRUE(why);
   EXPECT_EQ(why->why, Why::kInterrupted);
-  EXPECT_EQ(run_apart([] {}, {.stop = [] { return true; }}), std::nullopt);
+}
+
+TEST(RunApart, NobodyIsAskedAboutWorkThatIsQuick) {
+  // A busy machine may need more than the usual second to start a child.
+  bool asked = false;
+  const auto stop = [&] {
+    asked = true;
+    return true;
+  };
+  ApartOptions options{.stop = stop, .unasked = std::chrono::minutes(1)};
+  EXPECT_EQ(run_apart([] {}, options), std::nullopt);
+  EXPECT_FALSE(asked);
+  options.unasked = std::chrono::milliseconds(0);
+  const auto why = run_apart([] { ::pause(); }, options);
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->why, Why::kInterrupted);
+  EXPECT_TRUE(asked);
 }
 
 TEST(RunApart, ChildrenAtATimeDoNotWaitForEachOther) {

@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import unittest
 ROUNDING = 0.002
 # Code of our own that measures what the machine can do.
 MEASURES = {"read", "peak of f32", "peak of bf16", "peak of i8"}
+# Seconds that are waited for what happens in the end however busy the machine is: less than ctest waits, which says nothing then.
+PATIENCE = 300
 
 
 class Trace(unittest.TestCase):
@@ -66,6 +69,11 @@ class Trace(unittest.TestCase):
             for one in around
             if span is not one and one["ts"] - ROUNDING <= span["ts"] and span["ts"] + span["dur"] <= one["ts"] + one["dur"] + ROUNDING
         }
+
+    def last_names(self) -> list[str]:
+        """What a process that still runs came to."""
+        text = self.file.read_text() if self.file.exists() else ""
+        return re.findall(r'"name": ?"([^"]*)"', text)[-5:]
 
     def test_a_compile_has_all_stages(self) -> None:
         spans = self.traced("viz", "gpt-block", "-o", self.page)
@@ -121,8 +129,11 @@ class Trace(unittest.TestCase):
         arguments = [self.luminal, "viz", "gpt-block", "--search", "3600", "-o", self.page, "--database", self.folder.name + "/tuning.db"]
         with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment) as process:
             try:
+                end = time.monotonic() + PATIENCE
                 while not self.file.exists() or self.file.read_text().count('"measure"') < 2:
                     self.assertIsNone(process.poll(), "it ended by itself")
+                    if time.monotonic() > end:
+                        self.fail(f"too little was measured in {PATIENCE} s; the last it told of are {self.last_names()}")
                     time.sleep(0.05)
             finally:
                 process.send_signal(signal.SIGKILL)

@@ -25,8 +25,9 @@ graph::Graph three_kernels() {
   return graph;
 }
 
-PlanDraft draft_of(const graph::Graph& graph, const std::string& choice) {
-  return {graph, kPlain, nullptr, nullptr,
+PlanDraft draft_of(const graph::Graph& graph, const std::string& choice,
+                   const Options& options = kPlain) {
+  return {graph, options, nullptr, nullptr,
           [choice](support::Hash128) { return std::optional(choice); }};
 }
 
@@ -82,12 +83,12 @@ TEST(LaunchSearch, ATextGivesTheSamePlanAgain) {
 
 TEST(LaunchSearch, EveryChoiceComputesTheSame) {
   const graph::Graph graph = three_kernels();
-  PlanDraft first(graph, kPlain);
+  PlanDraft first(graph, kPlainHere);
   const std::vector<OtherLaunches> others = first.other_launches();
   ASSERT_GE(others.size(), 2U);
   const std::vector<graph::Array> expected = results(first.finish(), graph);
   for (const OtherLaunches& each : others) {
-    const auto actual = results(draft_of(graph, each.choice).finish(), graph);
+    const auto actual = results(draft_of(graph, each.choice, kPlainHere).finish(), graph);
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t k = 0; k < expected.size(); ++k)
       EXPECT_TRUE(actual[k].identical(expected[k])) << each.how << ", output " << k;

@@ -90,7 +90,7 @@ TEST(SearchPlan, KernelsAreForTheThreadsThatTheirTimesAreKeptFor) {
 }
 
 TEST(SearchPlan, MoreThreadsThanThereAreAreRefused) {
-  compiler::Options options = compiler::kPlain;
+  compiler::Options options = compiler::kPlainHere;
   options.threads = runtime::default_thread_team().size() + 1;
   compiler::MadeUp times;
   try {

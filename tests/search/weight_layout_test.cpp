@@ -107,7 +107,7 @@ TEST(WeightLayout, ASearchChoosesForEachKernelByItself) {
 TEST(WeightLayout, KernelsThatReadOneWeightShareItsPackedCopy) {
   for (const int64_t rows : {32, 48, 160}) {  // the same kernel, and others
     const graph::Graph graph = products_of_one_weight(rows);
-    const Plan plan = build_plan(graph, kPlain);
+    const Plan plan = build_plan(graph, kPlainHere);
     EXPECT_EQ(plan.prepare.size(), 1U) << plan::to_string(plan);
     EXPECT_GE(prepared_bytes(plan), kWidth * kWidth * 4);
     EXPECT_LT(prepared_bytes(plan), 2 * kWidth * kWidth * 4);
@@ -147,7 +147,7 @@ graph::Graph any_tokens(Graph& g) {
 TEST(WeightLayout, OneCopyServesAnyNumberOfTokensAndIsMadeOnce) {
   Graph g;
   const graph::Graph graph = any_tokens(g);
-  const Plan plan = build_plan(graph, kPlain);
+  const Plan plan = build_plan(graph, kPlainHere);
   const int64_t weights = 3 * kWidth * 512 * 4;
   EXPECT_LE(prepared_bytes(plan), weights + weights / 8) << plan::to_string(plan);
   for (const PlanStep& step : plan.prepare) {

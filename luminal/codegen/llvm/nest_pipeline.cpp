@@ -50,7 +50,8 @@ std::optional<NestPlan::Pipeline> NestPlan::find_pipeline() const {
       zipped_)
     return std::nullopt;
   const auto rows = row->axes.back().axis_extent().constant_value();
-  if (!rows || *rows < kFewestRows) return std::nullopt;
+  if (!rows || *rows < kFewestRows || row->body.back().kind != StatementKind::kLoop)
+    return std::nullopt;
   Pipeline result;
   for (size_t k = 0; k < row->body.size(); ++k) {
     const Statement& statement = row->body[k];
@@ -64,9 +65,7 @@ std::optional<NestPlan::Pipeline> NestPlan::find_pipeline() const {
     result.loops.push_back(k);
   }
   const size_t stages = result.loops.size();
-  if (stages < 2 || stages > kMostStages || result.loops.back() + 1 != row->body.size() ||
-      !waits_well(*row, result))
-    return std::nullopt;
+  if (stages < 2 || stages > kMostStages || !waits_well(*row, result)) return std::nullopt;
   const int64_t row_bytes = *row->body.back().axes[0].axis_extent().constant_value() * 4;
   if (!result.computes_much &&
       (stages > 2 || row_bytes < kFewestRowBytes || bytes_at_a_time(*row, stages) > kNearBytes))

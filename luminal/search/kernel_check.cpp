@@ -115,11 +115,11 @@ std::chrono::milliseconds KernelCheck::limit() const {
   // More than a busy machine makes of it, and short beside the time of a search.
   constexpr int kTimes = 10;
   constexpr int kTimesOfLong = 3;
-  constexpr std::chrono::milliseconds kLeast{1000}, kLong{5000};
+  constexpr std::chrono::milliseconds kLong{5000};
   const std::lock_guard lock(mutex_);
   if (!first_took_) return options_.limit;
-  const auto most = std::max(kTimesOfLong * *first_took_, kLong);
-  return std::min(options_.limit, std::clamp(kTimes * *first_took_, kLeast, most));
+  const auto most = std::max({kTimesOfLong * *first_took_, kLong, options_.least});
+  return std::min(options_.limit, std::clamp(kTimes * *first_took_, options_.least, most));
 }
 
 const kernel::Tensors& KernelCheck::data() const { return trials_[0]->expected.data(); }

@@ -31,6 +31,8 @@ struct CheckOptions {
   /// How much processor time a candidate may use as long as none has passed; more where a kernel
   /// has that much to do.
   std::chrono::milliseconds limit{10'000};
+  /// And at least, however quick the first that passed was.
+  std::chrono::milliseconds least{1000};
   /// Asked while a candidate takes long: whether to give it up (run_apart.h).
   std::function<bool()> stop = nullptr;
   /// Told of what fails before a candidate runs, from any thread.

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/epsilon.h"
 #include "luminal/kernel/estimate.h"
@@ -75,11 +77,15 @@ bool is_op(const kernel::BodyNode& node, graph::Op op) {
   return node.kind == kernel::BodyKind::kOp && node.op == op;
 }
 
-/// Functions of bf16 and narrower floats have a few digits more than bf16 (docs/kernels.md).
-constexpr double kFewDigits = 0x1p-12;
-bool has_few_digits(const kernel::BodyNode& node) {
-  return node.kind == kernel::BodyKind::kOp && kernel::is_function(node.op) &&
-         graph::epsilon(node.dtype) >= graph::epsilon(graph::DType::kBF16);
+bool is_narrow(graph::DType dtype) {
+  return graph::is_float(dtype) && graph::epsilon(dtype) >= graph::epsilon(graph::DType::kBF16);
+}
+
+/// Whether a value is rounded because the graph says so.
+bool narrows(const kernel::Arena& arena, const kernel::BodyNode& node) {
+  if (!is_op(node, graph::Op::kCast) || !graph::is_float(node.dtype)) return false;
+  const graph::DType from = arena[node.children[0]].dtype;
+  return graph::is_float(from) && graph::epsilon(node.dtype) > graph::epsilon(from);
 }
 
 /// Whether a result that is rounded is also part of another one.
@@ -147,17 +153,27 @@ void PointOracle::find_last_places() {
     const kernel::BodyNode& node = arena_[id];
     if (node.kind != kernel::BodyKind::kReduce || node.op != graph::Op::kSum) continue;
     const kernel::BodyId term = without_casts(arena_, node.children[0]);
-    compute_wide(node.children[0]);
-    if (has_few_digits(arena_[term])) {
-      double& place = last_places_[term.value];
-      place = std::max(place, kFewDigits);
-    }
+    if (!narrows(arena_, arena_[node.children[0]])) compute_wide(node.children[0]);
+    if (is_narrow(node.dtype)) spare_functions(node.children[0]);
     if (!is_op(arena_[term], graph::Op::kMul)) continue;
     compute_wide(term);
     products.push_back(term);
   }
   // In the end, since a factor of one sum may be a term of another: the weights of attention are.
   for (const kernel::BodyId product : products) round_factors(arena_[product]);
+}
+
+/// Functions that end in bf16 or a narrower float have a few digits more than bf16, and no more
+/// where they are added up before that (docs/kernels.md).
+void PointOracle::spare_functions(kernel::BodyId below) {
+  constexpr double kFewDigits = 0x1p-12;
+  const std::set<kernel::BodyId> few = codegen::values_of_few_digits(arena_, kernel_.roots);
+  for (const kernel::BodyId id : arena_.reachable(std::array{below})) {
+    const kernel::BodyNode& node = arena_[id];
+    if (node.kind != kernel::BodyKind::kOp || !kernel::is_function(node.op)) continue;
+    if (!is_narrow(node.dtype) && !few.contains(id)) continue;
+    last_places_[id.value] = std::max(last_places_[id.value], kFewDigits);
+  }
 }
 
 double PointOracle::computed_wide(kernel::BodyId id) const {
@@ -167,11 +183,8 @@ double PointOracle::computed_wide(kernel::BodyId id) const {
 /// How far a result is off before it is rounded to be stored.
 double PointOracle::stored_place(kernel::BodyId id) const {
   const kernel::BodyNode& node = arena_[id];
-  if (is_op(node, graph::Op::kCast) && graph::is_float(node.dtype)) {
-    // From no more digits than kernels compute with.
-    const graph::DType from = arena_[node.children[0]].dtype;
-    if (graph::is_float(from) && from != graph::DType::kF64) return 0.0;
-  }
+  // From no more digits than kernels compute with.
+  if (narrows(arena_, node) && arena_[node.children[0]].dtype != graph::DType::kF64) return 0.0;
   return std::min(last_place(arena_, node), computed_wide(id));
 }
 

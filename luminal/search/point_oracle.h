@@ -63,6 +63,7 @@ class PointOracle {
 
  private:
   void find_last_places();
+  void spare_functions(kernel::BodyId below);
   double computed_wide(kernel::BodyId id) const;
   double stored_place(kernel::BodyId id) const;
   void round_factors(const kernel::BodyNode& product);

@@ -223,11 +223,14 @@ TEST(KernelCheck, WhatDoesNotEndIsATimeOut) {
 
 TEST(KernelCheck, OnceOneHasPassedOthersMayTakeOnlySomeTimesAsLong) {
   Subject subject(doubled);
-  KernelCheck check = subject.check();
+  KernelCheck ample = subject.check();
+  EXPECT_EQ(ample.check(subject.candidate()), std::nullopt);
+  EXPECT_EQ(ample.limit(), kAmple) << "if nobody asks for less";
+  KernelCheck check = subject.check(kAmple, CheckOptions().least);
   EXPECT_EQ(check.limit(), kAmple);
   EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
   EXPECT_LT(check.limit(), kAmple);
-  EXPECT_GE(check.limit(), std::chrono::seconds(1));
+  EXPECT_GE(check.limit(), CheckOptions().least);
   const auto why =
       check.check(subject.with([](void* const*, const int64_t*, int64_t, int64_t, std::byte*) {
         for (volatile bool forever = true; forever;) {

@@ -31,7 +31,11 @@ class Subject {
     kernel_ = std::get<kernel::Kernel>(kernel::derive(arena_, program, cut, program.output(0)));
   }
 
-  KernelCheck check(uint64_t seed = 1) const { return {arena_, kernel_, {}, {.seed = seed}}; }
+  /// All that is tried comes to an end, after any time on a slow machine.
+  KernelCheck check(uint64_t seed = 1) const {
+    constexpr std::chrono::minutes kAmple(5);
+    return {arena_, kernel_, {}, {.seed = seed, .limit = kAmple, .least = kAmple}};
+  }
   kernel::NodeId result() const { return kernel_.roots[0].tensor; }
 
   /// The first schedules of every family.

@@ -158,6 +158,19 @@ TEST(KernelValues, FunctionsThatAreAddedUpHaveTheDigitsOfTheirDtype) {
       });
       EXPECT_EQ(why, std::nullopt) << columns << ": " << why->detail;
     }
+  const auto cast_before = rejection_of_any([](Graph& g) -> std::vector<Tensor> {
+    return {sum(gelu(g.input("x", {33, 768}, DType::kF8E4M3)), 0)};
+  });
+  EXPECT_EQ(cast_before, std::nullopt) << cast_before->detail;
+}
+
+TEST(KernelValues, WhatIsInRangeAtTheEndMayNotBeOnTheWay) {
+  // A dtype without infinities: what is no number in f32 is one as the graph is written.
+  const auto why = rejection_of_any([](Graph& g) -> std::vector<Tensor> {
+    const Tensor x = g.input("x", {300, 40}, DType::kF8E4M3);
+    return {sum(exp(x) - exp(g.input("z", {300, 40}, DType::kF8E4M3)), -1)};
+  });
+  EXPECT_EQ(why, std::nullopt) << why->detail;
 }
 
 TEST(KernelValues, TiesAreRoundedToEven) {

@@ -35,7 +35,7 @@ void expect_right(const char* name, const Write& write) {
   for (size_t k = 0; k < draft.kernels().size(); ++k) {
     const KernelTask task = draft.kernels().task(k);
     KernelCheck check(*task.arena, task.kernel, task.options.dims,
-                      {.limit = std::chrono::minutes(5)});
+                      {.limit = std::chrono::minutes(5), .least = std::chrono::minutes(5)});
     const auto space = kernel_space(task);
     for (const std::string& schedule : space->starts()) {
       const auto candidate = built(task, schedule);

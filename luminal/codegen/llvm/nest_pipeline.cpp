@@ -10,8 +10,8 @@
 // kept are read just before they are overwritten. At both ends of a run of rows, where some stages
 // have none, the loops stand alone. Where little is computed (a norm), reading a row again from the
 // second cache takes longer than memory would wait: such rows take part only if they have two
-// stages whose rows the nearest cache holds, and are so long that the processor does not see the
-// next one by itself.
+// stages whose rows the nearest cache holds. Two stages of short rows the processor overlaps by
+// itself.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -33,11 +33,11 @@ namespace {
 /// Longer rows leave the second cache before their last stage; turns of shorter ones are over
 /// before what lies between the loops is.
 constexpr int64_t kMostRowBytes = 64 << 10;
-constexpr int64_t kFewestVectors = 16;
+constexpr int64_t kFewestVectors = 8;
 /// Fewer rows are few for each thread: most of them begin or end a run.
 constexpr int64_t kFewestRows = 512;
 constexpr size_t kMostStages = 4;
-/// What the nearest cache holds, and the shortest rows that gain where little is computed.
+/// What the nearest cache holds, and the shortest rows whose two stages gain by it.
 constexpr int64_t kNearBytes = 32 << 10;
 constexpr int64_t kFewestRowBytes = 8 << 10;
 
@@ -50,7 +50,8 @@ std::optional<NestPlan::Pipeline> NestPlan::find_pipeline() const {
       zipped_)
     return std::nullopt;
   const auto rows = row->axes.back().axis_extent().constant_value();
-  if (!rows || *rows < kFewestRows) return std::nullopt;
+  if (!rows || *rows < kFewestRows || row->body.back().kind != StatementKind::kLoop)
+    return std::nullopt;
   Pipeline result;
   for (size_t k = 0; k < row->body.size(); ++k) {
     const Statement& statement = row->body[k];
@@ -64,12 +65,10 @@ std::optional<NestPlan::Pipeline> NestPlan::find_pipeline() const {
     result.loops.push_back(k);
   }
   const size_t stages = result.loops.size();
-  if (stages < 2 || stages > kMostStages || result.loops.back() + 1 != row->body.size() ||
-      !waits_well(*row, result))
-    return std::nullopt;
+  if (stages < 2 || stages > kMostStages || !waits_well(*row, result)) return std::nullopt;
   const int64_t row_bytes = *row->body.back().axes[0].axis_extent().constant_value() * 4;
-  if (!result.computes_much &&
-      (stages > 2 || row_bytes < kFewestRowBytes || bytes_at_a_time(*row, stages) > kNearBytes))
+  if (stages == 2 && row_bytes < kFewestRowBytes) return std::nullopt;
+  if (!result.computes_much && (stages > 2 || bytes_at_a_time(*row, stages) > kNearBytes))
     return std::nullopt;
   return result;
 }

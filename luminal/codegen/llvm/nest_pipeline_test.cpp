@@ -97,6 +97,8 @@ struct Rows {
     } else if (name == "norm of exponentials") {
       const NodeId e = unary(Op::kExp, x);
       graph().add_output("y", graph().whole(normalised(less_row(e, mean(e)))));
+    } else if (name == "sums") {
+      graph().add_output("y", graph().whole(reduced(Op::kSum, x)));
     } else {
       NodeId y = normalised(name == "layer norm" ? less_row(x, mean(x)) : x);
       if (name == "rms norm with weights") {
@@ -257,6 +259,7 @@ TEST(NestPipeline, OthersGoRowByRow) {
   EXPECT_EQ(stages(511, 512, DType::kF32, "softmax"), 0U);  // few rows
   EXPECT_EQ(stages(512, 500, DType::kF32, "softmax"), 0U);  // the end of a row is masked
   EXPECT_EQ(stages(600, 128, DType::kF32, "softmax"), 0U);  // short rows
+  EXPECT_EQ(stages(512, 512, DType::kF32, "sums"), 0U);     // nothing is stored along a row
   EXPECT_EQ(stages(512, 1024, DType::kF32, "rms norm"), 0U);
   EXPECT_EQ(stages(512, 2048, DType::kF32, "layer norm"), 0U);  // three rows at a time
   EXPECT_EQ(stages(512, 4096, DType::kF32, "rms norm with weights"), 0U);

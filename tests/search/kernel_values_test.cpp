@@ -15,6 +15,7 @@
 
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/kernel_set.h"
+#include "luminal/graph/narrow_float.h"
 #include "luminal/search/kernel_bench.h"
 #include "tests/search/planted.h"
 
@@ -84,22 +85,22 @@ TEST(KernelValues, WhatIsBeyondTheRangeIsInfinite) {
       {"far beyond", fourth,
        [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
          each_of<float, float>(buffers, [](float x) {
-           const float power = x * x * x * x;
-           return std::isinf(power) && !std::isinf(x) ? 7.0F : power;
+           const float product = x * x * x * x;
+           return std::isinf(product) && !std::isinf(x) ? 7.0F : product;
          });
        }},
       {"a product that stays at the largest number", hundred,
        [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
-         each_of<_Float16, _Float16>(buffers, [](_Float16 x) {
+         each_of<graph::Half, graph::Half>(buffers, [](graph::Half x) {
            const float product = static_cast<float>(x) * 100.0F;
-           return static_cast<_Float16>(
+           return static_cast<graph::Half>(
                std::isfinite(product) ? std::clamp(product, -65504.0F, 65504.0F) : product);
          });
        }},
       {"a cast", narrow,
        [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
-         each_of<float, _Float16>(buffers, [](float x) {
-           return static_cast<_Float16>(std::isfinite(x) && std::abs(x) > 65520 ? 7.0F : x);
+         each_of<float, graph::Half>(buffers, [](float x) {
+           return static_cast<graph::Half>(std::isfinite(x) && std::abs(x) > 65520 ? 7.0F : x);
          });
        }},
   });
@@ -112,8 +113,8 @@ TEST(KernelValues, WhatIsNearTheEndOfTheRangeMayBeEither) {
   KernelCheck check = subject.check();
   EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
   const auto rounded_down = [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
-    each_of<float, _Float16>(
-        buffers, [](float x) { return static_cast<_Float16>(std::tanh(x) * 65519.99F); });
+    each_of<float, graph::Half>(
+        buffers, [](float x) { return static_cast<graph::Half>(std::tanh(x) * 65519.99F); });
   };
   EXPECT_EQ(check.check(subject.with(rounded_down)), std::nullopt);
 }

@@ -120,7 +120,8 @@ TEST(KernelValues, WhatIsNearTheEndOfTheRangeMayBeEither) {
 }
 
 /// Why the code of some kernel of a graph is rejected, if it is.
-std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>(Graph&)>& write) {
+std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>(Graph&)>& write,
+                                         uint64_t seed = 1) {
   Graph g;
   const std::vector<Tensor> outputs = write(g);
   graph::Graph graph = g.ir();
@@ -130,7 +131,7 @@ std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>
   compiler::PlanDraft draft(graph, options);
   for (size_t k = 0; k < draft.kernels().size(); ++k) {
     const KernelTask task = draft.kernels().task(k);
-    KernelCheck check(*task.arena, task.kernel, {});
+    KernelCheck check(*task.arena, task.kernel, {}, {.seed = seed, .limit = kAmple});
     const auto code = codegen::cpu_kernel(*task.arena, task.kernel, task.target, task.options);
     const auto loaded = load_candidate(code, codegen::KernelCompiler(task.target), {});
     if (auto why = check.check(std::get<Candidate>(loaded))) return why;
@@ -163,6 +164,24 @@ TEST(KernelValues, FunctionsThatAreAddedUpHaveTheDigitsOfTheirDtype) {
     return {sum(gelu(g.input("x", {33, 768}, DType::kF8E4M3)), 0)};
   });
   EXPECT_EQ(cast_before, std::nullopt) << cast_before->detail;
+}
+
+TEST(KernelValues, RootsAndQuotientsMayHaveAFewDigitsMoreThanTheirResult) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto norm = rejection_of_any(
+        [](Graph& g) -> std::vector<Tensor> {
+          return {layer_norm(g.input("x", {512, 5}, bf16)), rms_norm(g.input("z", {512, 8}, bf16))};
+        },
+        seed);
+    EXPECT_EQ(norm, std::nullopt) << seed << ": " << norm->detail;
+    const auto quotient = rejection_of_any(
+        [](Graph& g) -> std::vector<Tensor> {
+          const Tensor a = g.input("a", {kCount}), b = g.input("b", {kCount});
+          return {cast(a / sqrt(a * a + b * b + 1e-3F), bf16)};
+        },
+        seed);
+    EXPECT_EQ(quotient, std::nullopt) << seed << ": " << quotient->detail;
+  }
 }
 
 TEST(KernelValues, WhatIsInRangeAtTheEndMayNotBeOnTheWay) {

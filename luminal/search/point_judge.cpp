@@ -8,9 +8,9 @@
 
 #include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/graph/epsilon.h"
-#include "luminal/kernel/estimate.h"
 #include "luminal/kernel/evaluate.h"
 #include "luminal/kernel/reads.h"
+#include "luminal/search/point_oracle.h"
 
 namespace luminal::search {
 namespace {
@@ -53,13 +53,6 @@ PointVerdict judged_integer(const ExpectedPoint& point, const Array& result) {
                                  point.position, point.root, actual, point.integer, others)};
 }
 
-/// Whether an op has a few digits more than bf16 only where its result is rounded to that: quotients
-/// and roots are approximated there too.
-bool ends_in_few_digits(graph::Op op) {
-  return kernel::is_function(op) || op == graph::Op::kSqrt || op == graph::Op::kRecip ||
-         op == graph::Op::kDiv;
-}
-
 }  // namespace
 
 double number_at(const Array& array, int64_t position) {
@@ -74,7 +67,7 @@ PointJudge::PointJudge(const kernel::Arena& arena, const kernel::Kernel& kernel)
   for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
     const kernel::BodyNode& node = arena[id];
     const bool is_op = node.kind == kernel::BodyKind::kOp;
-    has_functions_ = has_functions_ || (is_op && ends_in_few_digits(node.op));
+    has_functions_ = has_functions_ || (is_op && may_have_few_digits(node.op));
     has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
     jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
                         graph::is_float(arena[node.children[0]].dtype));

@@ -170,7 +170,7 @@ void PointOracle::spare_functions(kernel::BodyId below) {
   const std::set<kernel::BodyId> few = codegen::values_of_few_digits(arena_, kernel_.roots);
   for (const kernel::BodyId id : arena_.reachable(std::array{below})) {
     const kernel::BodyNode& node = arena_[id];
-    if (node.kind != kernel::BodyKind::kOp || !kernel::is_function(node.op)) continue;
+    if (node.kind != kernel::BodyKind::kOp || !may_have_few_digits(node.op)) continue;
     if (!is_narrow(node.dtype) && !few.contains(id)) continue;
     last_places_[id.value] = std::max(last_places_[id.value], kFewDigits);
   }
@@ -297,6 +297,11 @@ std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
         {k, *position, real ? number.real : static_cast<double>(number.integer), number.integer});
   }
   return points;
+}
+
+bool may_have_few_digits(graph::Op op) {
+  using graph::Op;
+  return kernel::is_function(op) || op == Op::kSqrt || op == Op::kRecip || op == Op::kDiv;
 }
 
 bool is_product(const kernel::BodyNode& node) {

@@ -92,6 +92,10 @@ class PointOracle {
   Escapes escapes_;
 };
 
+/// Whether an op may have a few digits more than bf16 and no others where its result ends in that
+/// or in less (docs/kernels.md): functions, roots and quotients.
+bool may_have_few_digits(graph::Op op);
+
 /// Whether a node multiplies floats over axes.
 bool is_product(const kernel::BodyNode& node);
 

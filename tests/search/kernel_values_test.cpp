@@ -15,6 +15,7 @@
 
 #include "luminal/compiler/build_plan.h"
 #include "luminal/compiler/kernel_set.h"
+#include "luminal/graph/narrow_float.h"
 #include "luminal/search/kernel_bench.h"
 #include "tests/search/planted.h"
 
@@ -84,22 +85,22 @@ TEST(KernelValues, WhatIsBeyondTheRangeIsInfinite) {
       {"far beyond", fourth,
        [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
          each_of<float, float>(buffers, [](float x) {
-           const float power = x * x * x * x;
-           return std::isinf(power) && !std::isinf(x) ? 7.0F : power;
+           const float product = x * x * x * x;
+           return std::isinf(product) && !std::isinf(x) ? 7.0F : product;
          });
        }},
       {"a product that stays at the largest number", hundred,
        [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
-         each_of<_Float16, _Float16>(buffers, [](_Float16 x) {
+         each_of<graph::Half, graph::Half>(buffers, [](graph::Half x) {
            const float product = static_cast<float>(x) * 100.0F;
-           return static_cast<_Float16>(
+           return static_cast<graph::Half>(
                std::isfinite(product) ? std::clamp(product, -65504.0F, 65504.0F) : product);
          });
        }},
       {"a cast", narrow,
        [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
-         each_of<float, _Float16>(buffers, [](float x) {
-           return static_cast<_Float16>(std::isfinite(x) && std::abs(x) > 65520 ? 7.0F : x);
+         each_of<float, graph::Half>(buffers, [](float x) {
+           return static_cast<graph::Half>(std::isfinite(x) && std::abs(x) > 65520 ? 7.0F : x);
          });
        }},
   });
@@ -112,14 +113,15 @@ TEST(KernelValues, WhatIsNearTheEndOfTheRangeMayBeEither) {
   KernelCheck check = subject.check();
   EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
   const auto rounded_down = [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
-    each_of<float, _Float16>(
-        buffers, [](float x) { return static_cast<_Float16>(std::tanh(x) * 65519.99F); });
+    each_of<float, graph::Half>(
+        buffers, [](float x) { return static_cast<graph::Half>(std::tanh(x) * 65519.99F); });
   };
   EXPECT_EQ(check.check(subject.with(rounded_down)), std::nullopt);
 }
 
 /// Why the code of some kernel of a graph is rejected, if it is.
-std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>(Graph&)>& write) {
+std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>(Graph&)>& write,
+                                         uint64_t seed = 1) {
   Graph g;
   const std::vector<Tensor> outputs = write(g);
   graph::Graph graph = g.ir();
@@ -129,7 +131,7 @@ std::optional<Rejected> rejection_of_any(const std::function<std::vector<Tensor>
   compiler::PlanDraft draft(graph, options);
   for (size_t k = 0; k < draft.kernels().size(); ++k) {
     const KernelTask task = draft.kernels().task(k);
-    KernelCheck check(*task.arena, task.kernel, {});
+    KernelCheck check(*task.arena, task.kernel, {}, {.seed = seed, .limit = kAmple});
     const auto code = codegen::cpu_kernel(*task.arena, task.kernel, task.target, task.options);
     const auto loaded = load_candidate(code, codegen::KernelCompiler(task.target), {});
     if (auto why = check.check(std::get<Candidate>(loaded))) return why;
@@ -162,6 +164,24 @@ TEST(KernelValues, FunctionsThatAreAddedUpHaveTheDigitsOfTheirDtype) {
     return {sum(gelu(g.input("x", {33, 768}, DType::kF8E4M3)), 0)};
   });
   EXPECT_EQ(cast_before, std::nullopt) << cast_before->detail;
+}
+
+TEST(KernelValues, RootsAndQuotientsMayHaveAFewDigitsMoreThanTheirResult) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto norm = rejection_of_any(
+        [](Graph& g) -> std::vector<Tensor> {
+          return {layer_norm(g.input("x", {512, 5}, bf16)), rms_norm(g.input("z", {512, 8}, bf16))};
+        },
+        seed);
+    EXPECT_EQ(norm, std::nullopt) << seed << ": " << norm->detail;
+    const auto quotient = rejection_of_any(
+        [](Graph& g) -> std::vector<Tensor> {
+          const Tensor a = g.input("a", {kCount}), b = g.input("b", {kCount});
+          return {cast(a / sqrt(a * a + b * b + 1e-3F), bf16)};
+        },
+        seed);
+    EXPECT_EQ(quotient, std::nullopt) << seed << ": " << quotient->detail;
+  }
 }
 
 TEST(KernelValues, WhatIsInRangeAtTheEndMayNotBeOnTheWay) {

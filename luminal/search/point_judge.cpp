@@ -53,6 +53,22 @@ PointVerdict judged_integer(const ExpectedPoint& point, const Array& result) {
                                  point.position, point.root, actual, point.integer, others)};
 }
 
+/// Whether a node is a sum of products of three factors or more, of which one may be taken out.
+bool sums_three_factors(const kernel::Arena& arena, const kernel::BodyNode& node) {
+  const auto without_casts = [&](kernel::BodyId id) {
+    while (arena[id].kind == kernel::BodyKind::kOp && arena[id].op == graph::Op::kCast)
+      id = arena[id].children[0];
+    return id;
+  };
+  const auto is_product = [&](kernel::BodyId id) {
+    const kernel::BodyNode& each = arena[without_casts(id)];
+    return each.kind == kernel::BodyKind::kOp && each.op == graph::Op::kMul;
+  };
+  if (node.kind != kernel::BodyKind::kReduce || !is_product(node.children[0])) return false;
+  const auto& factors = arena[without_casts(node.children[0])].children;
+  return std::any_of(factors.begin(), factors.end(), is_product);
+}
+
 }  // namespace
 
 double number_at(const Array& array, int64_t position) {
@@ -69,6 +85,7 @@ PointJudge::PointJudge(const kernel::Arena& arena, const kernel::Kernel& kernel)
     const bool is_op = node.kind == kernel::BodyKind::kOp;
     has_functions_ = has_functions_ || (is_op && may_have_few_digits(node.op));
     has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
+    factors_leave_sums_ = factors_leave_sums_ || sums_three_factors(arena, node);
     jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
                         graph::is_float(arena[node.children[0]].dtype));
     has_masks = has_masks || node.kind == kernel::BodyKind::kWhere ||
@@ -105,6 +122,7 @@ PointVerdict PointJudge::judged(const ExpectedPoint& point, const Array& result,
     return is_decided(point, dtype, 0.0) ? judged_integer(point, result) : PointVerdict{};
   const double actual = number_at(result, point.position);
   if (point.may_overflow && !std::isfinite(actual)) return {};
+  if (factors_leave_sums_ && std::isnan(point.oracle) && !std::isfinite(actual)) return {};
   if (point.may_vanish && std::abs(actual) <= 0x1p-126) return {};
   // What is smaller than the least normal number may be taken for 0.
   const double slack = 0x1p-126 + few_digits(dtype, point.wide);

@@ -63,6 +63,7 @@ class PointJudge {
   bool has_functions_ = false;
   bool jumps_ = false;
   bool may_hide_nan_ = false;
+  bool factors_leave_sums_ = false;  ///< an infinite one may, which times 0 is no number
 };
 
 }  // namespace luminal::search

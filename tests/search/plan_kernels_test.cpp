@@ -73,6 +73,17 @@ TEST(PlanKernels, FunctionsThatEndInFewDigitsAreRightToThese) {
   }
 }
 
+TEST(PlanKernels, AnInfiniteScaleMayLeaveASum) {
+  // Times a digit of 0 it is no number; times the sum of its block it is infinite.
+  for (const int64_t rows : {1, 2, 8})
+    expect_right("four bits", [=](Graph& g) {
+      const Tensor digits = g.weight("q", {1024, 8, 32}, DType::kU4);
+      const Tensor scales = g.weight("s", {1024, 8, 1}, DType::kF16);
+      const Tensor weights = (cast(digits, DType::kF32) - 8.0F) * cast(scales, DType::kF32);
+      return matmul(g.input("x", {rows, 256}), transpose(merge_dims(weights, 1)));
+    });
+}
+
 TEST(PlanKernels, ProductsMayLeaveTheRangeOnTheWay) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
     for (const int64_t length : {17, 1000})

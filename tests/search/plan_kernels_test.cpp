@@ -68,8 +68,7 @@ TEST(PlanKernels, FunctionsThatEndInFewDigitsAreRightToThese) {
     expect_right("softmax", [=](Graph& g) { return softmax(g.input("x", {45, 17}, dtype)); });
     // Their roots and quotients are vectors where lanes are rows.
     for (const int64_t width : {3, 5, 8, 16})
-      expect_right("norm",
-                   [=](Graph& g) { return layer_norm(g.input("x", {512, width}, dtype)); });
+      expect_right("norm", [=](Graph& g) { return layer_norm(g.input("x", {512, width}, dtype)); });
   }
 }
 

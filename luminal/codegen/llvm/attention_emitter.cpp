@@ -297,18 +297,17 @@ class AttentionEmitter : AttentionBlocks {
     };
     Value* before = builder_.load(floats(), per_query(at_.maxima, query), {.align = 64});
     // A score that is NaN need not be the maximum: its weight is NaN, and with it the sums.
-    Value* most =
-        builder_.loop(number(0), count, number(1), {factor ? constant(-infinity) : before},
-                      [&](Value* row, llvm::ArrayRef<Value*> now) {
-                        return Carried{
-                            larger(factor ? product_at(row) : score_at(row, false), now[0])};
-                      })[0];
+    Value* most = builder_.loop(
+        number(0), count, number(1), {factor ? constant(-infinity) : before},
+        [&](Value* row, llvm::ArrayRef<Value*> now) {
+          return Carried{larger(factor ? product_at(row) : score_at(row, false), now[0])};
+        })[0];
     if (factor) most = larger(ir_.CreateFMul(most, constant(*factor)), before);
     Value* base = ir_.CreateSelect(ir_.CreateFCmpOEQ(most, constant(-infinity)), constant(0), most);
     // All weights of a block are relative to one rounded exponent, and so is what came before.
     Value* exponent = ir_.CreateFMul(base, constant(score_unit()));
-    Value* rescaled = power_of_two(
-        ir_.CreateFSub(ir_.CreateFMul(before, constant(score_unit())), exponent));
+    Value* rescaled =
+        power_of_two(ir_.CreateFSub(ir_.CreateFMul(before, constant(score_unit())), exponent));
     Value* total = builder_.load(floats(), per_query(at_.totals, query), {.align = 64});
     total = ir_.CreateFMul(total, rescaled);
     const auto weight_at = [&](Value* row) {

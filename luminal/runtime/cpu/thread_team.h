@@ -31,9 +31,9 @@ struct ThreadTeamOptions {
 };
 
 /// While it lives the thread that made it stays on the processor that workers leave to it. A thread
-/// that has just done something else may sit on the processor of a worker for milliseconds, and then
-/// does that worker's part as well: to a program it is no matter, to a measurement that takes no
-/// longer it is everything.
+/// that has just done something else may sit on the processor of a worker for milliseconds, and
+/// then does that worker's part as well: to a program it is no matter, to a measurement that takes
+/// no longer it is everything.
 class CallerPlace {
  public:
   CallerPlace();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "luminal/codegen/llvm/jit_for_tests.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/codegen/llvm/nest_runner_for_tests.h"
 #include "luminal/graph/elements.h"
@@ -116,10 +117,11 @@ struct Rows {
 
 /// Runs a nest in runs of `run` items, the later ones first.
 std::vector<runtime::HostMemory> results_of(kernel::Arena& arena, const kernel::Nest& nest,
+                                            const CpuTarget& target,
                                             const NestKernelOptions& options, int64_t run,
                                             const Tensors& tensors, const Tensors& shapes) {
-  const NestKernel code = nest_kernel(arena, nest, host_target(), options);
-  const runtime::CpuModule module(KernelCompiler(host_target()).compile(code.source));
+  const NestKernel code = nest_kernel(arena, nest, target, options);
+  const runtime::CpuModule module(KernelCompiler(target).compile(code.source));
   std::vector<void*> buffers;
   for (const NodeId input : code.inputs)
     buffers.push_back(const_cast<std::byte*>(tensors.at(input).bytes().data()));
@@ -150,7 +152,8 @@ int64_t differences(const runtime::HostMemory& a, const runtime::HostMemory& b) 
 
 /// Compares runs of several lengths with what row by row gives, and that with the oracle. Items are
 /// single rows. Gives the stages of the pipeline, 0 if there is none.
-size_t check_runs(const Sample& sample, bool keep, std::vector<int64_t> runs) {
+size_t check_runs(const Sample& sample, const CpuTarget& target, bool keep,
+                  std::vector<int64_t> runs) {
   size_t stages = 0;
   const auto run = [&](kernel::Arena& arena, const kernel::Kernel& kernel,
                        const graph::DimValues& dims, Tensors& tensors) {
@@ -165,14 +168,14 @@ size_t check_runs(const Sample& sample, bool keep, std::vector<int64_t> runs) {
     const kernel::Nest nest =
         kernel::build_nest(arena, flat.kernel, {.online = false, .keep_rows = keep});
     NestKernelOptions options{.block = 1, .streaming_bytes = 1};
-    const NestPlan plan(arena, nest, host_target(), options);
+    const NestPlan plan(arena, nest, target, options);
     stages = plan.pipeline() ? plan.pipeline()->loops.size() : 0;
     NestKernelOptions plain = options;
     plain.prefetch_rows = false;
-    EXPECT_FALSE(NestPlan(arena, nest, host_target(), plain).pipeline());
-    const auto expected = results_of(arena, nest, plain, 1 << 20, given, shapes);
+    EXPECT_FALSE(NestPlan(arena, nest, target, plain).pipeline());
+    const auto expected = results_of(arena, nest, target, plain, 1 << 20, given, shapes);
     for (const int64_t length : runs) {
-      const auto actual = results_of(arena, nest, options, length, given, shapes);
+      const auto actual = results_of(arena, nest, target, options, length, given, shapes);
       for (size_t k = 0; k < actual.size(); ++k)
         EXPECT_EQ(differences(actual[k], expected[k]), 0) << "output " << k << ", run " << length;
     }
@@ -188,8 +191,12 @@ size_t check_runs(const Sample& sample, bool keep, std::vector<int64_t> runs) {
   return stages;
 }
 
+/// Where it is known which rows of the tests are a pipeline: others have shorter vectors.
+bool has_wide_vectors(const CpuTarget& target) {
+  return target.has(runtime::CpuFeature::kAvx512bw);
+}
+
 TEST(NestPipeline, RunsOfAnyLengthHaveTheBitsOfRowByRow) {
-  if (!host_target().has(runtime::CpuFeature::kAvx512bw)) GTEST_SKIP();
   struct Case {
     const char* name;
     int64_t columns;
@@ -201,17 +208,21 @@ TEST(NestPipeline, RunsOfAnyLengthHaveTheBitsOfRowByRow) {
                            {"norm of exponentials", 512, 3},
                            {"rms norm", 2048, 2},
                            {"rms norm with weights", 2048, 2}})
-    for (const bool keep : {true, false}) {
-      Rows rows{.rows = 513, .columns = each.columns};
-      rows.write(each.name);
-      SCOPED_TRACE(fmt::format("{}, keep {}", each.name, keep));
-      EXPECT_EQ(check_runs(rows.sample, keep, {1, 2, 3, 4, 5, 257, 511, 512, 513}), each.stages);
-      if (HasFailure()) return;
-    }
+    for (const bool keep : {true, false})
+      for (const CpuTarget& target : targets_that_run_here()) {
+        Rows rows{.rows = 513, .columns = each.columns};
+        rows.write(each.name);
+        SCOPED_TRACE(fmt::format("{}, keep {}, {}", each.name, keep, target.name));
+        const size_t stages =
+            check_runs(rows.sample, target, keep, {1, 2, 3, 4, 5, 257, 511, 512, 513});
+        if (has_wide_vectors(target)) {
+          EXPECT_EQ(stages, each.stages);
+        }
+        if (HasFailure()) return;
+      }
 }
 
 TEST(NestPipeline, ManyRowsOfSeveralLengths) {
-  if (!host_target().has(runtime::CpuFeature::kAvx512bw)) GTEST_SKIP();
   for (const char* name : {"softmax", "norm of exponentials", "rms norm"})
     for (const int64_t count : {512, 1000})
       for (const int64_t columns : {768, 2048, 4096}) {
@@ -219,19 +230,24 @@ TEST(NestPipeline, ManyRowsOfSeveralLengths) {
         Rows rows{.rows = count, .columns = columns};
         rows.write(name);
         SCOPED_TRACE(fmt::format("{} of {}x{}", name, count, columns));
-        EXPECT_GT(check_runs(rows.sample, true, {37, 1000}), 0U);
+        const size_t stages = check_runs(rows.sample, host_target(), true, {37, 1000});
+        if (has_wide_vectors(host_target())) {
+          EXPECT_GT(stages, 0U);
+        }
         if (HasFailure()) return;
       }
 }
 
 /// Rows of several axes, which do not follow each other in everything that is read.
 TEST(NestPipeline, RowsOfSeveralAxesRunWithinAnItem) {
-  if (!host_target().has(runtime::CpuFeature::kAvx512bw)) GTEST_SKIP();
   for (const char* name : {"softmax", "log softmax", "residual softmax"}) {
     Rows rows{.batch = 2, .rows = 515, .columns = 512};
     rows.write(name);
     SCOPED_TRACE(name);
-    EXPECT_GT(check_runs(rows.sample, true, {1, 3, 100}), 0U);
+    const size_t stages = check_runs(rows.sample, host_target(), true, {1, 3, 100});
+    if (has_wide_vectors(host_target())) {
+      EXPECT_GT(stages, 0U);
+    }
     if (HasFailure()) return;
   }
 }
@@ -269,7 +285,7 @@ TEST(NestPipeline, OthersGoRowByRow) {
 TEST(NestPipeline, ResultsOfWholeRowsBesideTheirSums) {
   Rows rows{.rows = 520, .columns = 512};
   rows.write("softmax and maximum");
-  check_runs(rows.sample, true, {1, 7, 520});
+  check_runs(rows.sample, host_target(), true, {1, 7, 520});
 }
 
 }  // namespace

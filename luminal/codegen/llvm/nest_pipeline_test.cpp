@@ -1,6 +1,7 @@
 // Rows of which several are worked on at a time: the same bits as row by row, whatever the run.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -144,9 +145,10 @@ int64_t differences(const runtime::HostMemory& a, const runtime::HostMemory& b) 
   int64_t count = 0;
   const auto* left = reinterpret_cast<const float*>(a.data());
   const auto* right = reinterpret_cast<const float*>(b.data());
-  for (int64_t i = 0; i < a.size() / 4; ++i)
-    if (std::memcmp(left + i, right + i, 4) != 0 && !(std::isnan(left[i]) && std::isnan(right[i])))
-      ++count;
+  for (int64_t i = 0; i < a.size() / 4; ++i) {
+    const bool are_equal = std::bit_cast<uint32_t>(left[i]) == std::bit_cast<uint32_t>(right[i]);
+    if (!are_equal && !(std::isnan(left[i]) && std::isnan(right[i]))) ++count;
+  }
   return count;
 }
 

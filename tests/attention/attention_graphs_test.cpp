@@ -75,6 +75,43 @@ TEST(AttentionGraphs, InfiniteValuesGiveInfiniteResults) {
       }
 }
 
+/// What is written over an input: `value` in whole rows, every third one.
+void fill_rows(Array& array, int64_t columns, double value) {
+  for (int64_t at = 0; at < array.size(); ++at)
+    if (at / columns % 3 == 0) array.set(at, Scalar::of(array.dtype(), value));
+}
+
+TEST(AttentionGraphs, WeightsAreRelativeToTheLargestScoreHoweverFarFromZero) {
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {3, 40})
+      for (const double hidden : {-1e3, -1e10, -1e30, -3.3e38}) {
+        SCOPED_TRACE(fmt::format("{} {} queries, {}", graph::name(dtype), queries, hidden));
+        Example masked;
+        const Tensor q = masked.input("q", {2, queries, 64}, dtype);
+        const Tensor k = masked.input("k", {2, 50, 64}, dtype);
+        const Tensor v = masked.input("v", {2, 50, 64}, dtype);
+        masked.result = attention(q, k, v, {.mask = masked.input("m", {2, queries, 50}, f32)});
+        fill_rows(masked.data.at("m"), 50, hidden);
+        expect_template(masked, tolerance(dtype));
+        Example large = named(dtype, 2, 2, queries, 50, 64);
+        fill_rows(large.data.at("q"), 1, hidden);
+        expect_template(large, tolerance(dtype));
+      }
+}
+
+TEST(AttentionGraphs, QueriesThatLieAcross) {
+  for (const DType dtype : {f32, bf16, f16})
+    for (const int64_t depth : {20, 64}) {
+      SCOPED_TRACE(fmt::format("{} depth {}", graph::name(dtype), depth));
+      Example example;
+      const Tensor q = example.input("q", {2, depth, 50}, dtype);
+      const Tensor k = example.input("k", {2, 70, depth}, dtype);
+      const Tensor v = example.input("v", {2, 70, depth}, dtype);
+      example.result = attention(transpose(q), k, v);
+      expect_template(example, tolerance(dtype));
+    }
+}
+
 // Two of these share a byte, which the template cannot store.
 TEST(AttentionGraphs, ResultsOfFourBits) {
   for (const DType narrow : {i4, u4})

@@ -58,7 +58,7 @@ double AttentionBlocks::score_unit() const { return plan_.base_two ? 1 : std::nu
 
 Value* AttentionBlocks::power_of_two(Value* exponent) {
   VectorMath math(builder_, schedule_.dot_bf16 ? MathAccuracy::kBf16 : MathAccuracy::kFull);
-  return math.exp2(exponent);
+  return math.exp2_of_difference(exponent);
 }
 
 Value* AttentionBlocks::power(Value* difference) {
@@ -116,16 +116,16 @@ Value* AttentionBlocks::operand_place(const kernel::PlainOperand& operand, Value
   return builder_.offset(body_.buffer(operand.tensor), scaled(position, bytes_of(operand)));
 }
 
-Value* AttentionBlocks::operand_value(const AttentionOperand& operand, Value* key,
-                                      const Expr& other, Value* first, int lanes, bool whole) {
+Value* AttentionBlocks::row_value(BodyId operand, const Place& row, const Expr& other, Value* first,
+                                  int lanes, bool whole) {
   const BodyCode::Scope scope(body_);
   Value* extent = body_.index(other.axis_extent());
   Value* mask = whole ? nullptr : builder_.lanes_below(ir_.CreateSub(extent, first), lanes);
   body_.gather_up();
-  body_.set_axis(plan_.key, key);
+  body_.set_axis(row.axis, row.at);
   body_.spread(other, first, lanes, mask);
-  Value* value = body_.elements().cast((*code_.arena)[operand.value].dtype, graph::DType::kF32,
-                                       body_.wide_value(operand.value));
+  Value* value = body_.elements().cast((*code_.arena)[operand].dtype, graph::DType::kF32,
+                                       body_.wide_value(operand));
   if (mask == nullptr) return value;
   return ir_.CreateSelect(mask, value, llvm::Constant::getNullValue(value->getType()));
 }

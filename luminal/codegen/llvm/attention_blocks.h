@@ -30,11 +30,15 @@ class AttentionBlocks {
   /// Where an operand's element lies for a key, at the begin of its other axis.
   llvm::Value* operand_place(const kernel::PlainOperand& operand, llvm::Value* key,
                              const symbolic::Expr& other);
-  /// Elements of an operand for a key along its other axis, as f32: lanes from `first` on, 0 beyond
-  /// the end. `whole`: no vector reaches beyond it. Leaves the other axis spread.
-  llvm::Value* operand_value(const AttentionOperand& operand, llvm::Value* key,
-                             const symbolic::Expr& other, llvm::Value* first, int lanes,
-                             bool whole);
+  /// A place along an axis.
+  struct Place {
+    symbolic::Expr axis;
+    llvm::Value* at;
+  };
+  /// Elements of an operand for a key or a query along its other axis, as f32: lanes from `first`
+  /// on, 0 beyond the end. `whole`: no vector reaches beyond it. Leaves the other axis spread.
+  llvm::Value* row_value(kernel::BodyId operand, const Place& row, const symbolic::Expr& other,
+                         llvm::Value* first, int lanes, bool whole);
   static int64_t bytes_of(const kernel::PlainOperand& operand);
   /// Bytes between neighbours along an axis.
   llvm::Value* stride_of(const kernel::PlainOperand& operand, const symbolic::Expr& axis);

@@ -109,7 +109,8 @@ class DecodeEmitter : AttentionBlocks {
     const int64_t extent = *rows.other.axis_extent().constant_value();
     const bool whole = extent % lanes == 0;
     if (rows.operand->pieces.empty()) {
-      Value* value = operand_value(*rows.operand, key, rows.other, first, lanes, whole);
+      Value* value =
+          row_value(rows.operand->value, {plan_.key, key}, rows.other, first, lanes, whole);
       return pairs ? in_pairs(value, lanes) : value;
     }
     Value* mask =

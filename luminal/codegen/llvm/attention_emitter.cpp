@@ -82,33 +82,76 @@ class AttentionEmitter : AttentionBlocks {
 
   /// The queries of the block, [queries/columns][inner][columns].
   void pack_queries() {
-    const int64_t columns = schedule_.tile_columns;
-    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
-    const int64_t units = (code_.inner() + group - 1) / group;
+    const bool in_rows = code_.has_rows_of_queries();
     builder_.loop(number(0), query_count_, number(lanes_), [&](Value* query) {
-      builder_.loop(number(0), number(units), number(1), [&](Value* unit) {
-        Value* value = nullptr;
-        for (int64_t g = 0; g < group; ++g) {
-          const BodyCode::Scope scope(body_);
-          Value* inner = ir_.CreateAdd(scaled(unit, group), number(g));
-          Value* element = query_value(query, least(inner, number(code_.inner() - 1)));
-          if (group == 1) {
-            value = element;
-            continue;
-          }
-          Value* bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, element), integers());
-          bits = ir_.CreateShl(bits, VectorBuilder::integer(integers(), 16 * g));
-          Value* exists = ir_.CreateICmpSLT(inner, number(code_.inner()));
-          bits = ir_.CreateSelect(exists, bits, llvm::Constant::getNullValue(integers()));
-          value = value == nullptr ? bits : ir_.CreateOr(value, bits);
-        }
-        Value* panel = ir_.CreateSDiv(query, number(columns));
-        Value* row = ir_.CreateAdd(scaled(panel, units), unit);
-        Value* at = ir_.CreateAdd(scaled(row, columns), ir_.CreateSRem(query, number(columns)));
-        builder_.store(value, place(at_.queries, scaled(at, 4)));
-      });
+      if (in_rows)
+        turn_queries(query);
+      else
+        gather_queries(query);
     });
     body_.gather_up();
+  }
+
+  int64_t group() const { return schedule_.dot_bf16 ? 2 : 1; }
+  /// Units of the inner axis: elements, or pairs of bf16.
+  int64_t inner_units() const { return (code_.inner() + group() - 1) / group(); }
+
+  void store_queries(Value* query, Value* unit, Value* value) {
+    const int64_t columns = schedule_.tile_columns;
+    Value* panel = ir_.CreateSDiv(query, number(columns));
+    Value* row = ir_.CreateAdd(scaled(panel, inner_units()), unit);
+    Value* at = ir_.CreateAdd(scaled(row, columns), ir_.CreateSRem(query, number(columns)));
+    builder_.store(value, place(at_.queries, scaled(at, 4)));
+  }
+
+  /// Queries that lie in rows: squares of them are turned in registers, which takes a tenth of the
+  /// time of picking single elements.
+  void turn_queries(Value* query) {
+    Value* square =
+        builder_.stack(llvm::ArrayType::get(integers(), static_cast<uint64_t>(lanes_)), lanes_ * 4);
+    Value* last = ir_.CreateSub(query_count_, number(1));
+    const int elements = static_cast<int>(lanes_ * group());
+    const auto turn = [&](Value* unit, int64_t count) {
+      builder_.loop(number(0), number(lanes_), number(1), [&](Value* row) {
+        const BodyCode::Scope scope(body_);
+        Value* at = ir_.CreateAdd(first_query_, least(ir_.CreateAdd(query, row), last));
+        Value* value = row_value(plan_.queries, {plan_.query, at}, plan_.inner,
+                                 scaled(unit, group()), elements, code_.inner() % elements == 0);
+        if (schedule_.dot_bf16) value = body_.elements().narrow(DType::kBF16, value);
+        builder_.store(value, builder_.offset(square, scaled(row, int64_t{lanes_} * 4)));
+      });
+      llvm::SmallVector<Value*, 16> rows;
+      for (int row = 0; row < lanes_; ++row)
+        rows.push_back(builder_.load(floats(), builder_.offset(square, int64_t{row} * lanes_ * 4)));
+      builder_.transpose(rows);
+      for (int64_t i = 0; i < count; ++i)
+        store_queries(query, ir_.CreateAdd(unit, number(i)), rows[static_cast<size_t>(i)]);
+    };
+    const int64_t whole = inner_units() / lanes_ * lanes_;
+    builder_.loop(number(0), number(whole), number(lanes_),
+                  [&](Value* unit) { turn(unit, lanes_); });
+    if (whole < inner_units()) turn(number(whole), inner_units() - whole);
+  }
+
+  void gather_queries(Value* query) {
+    builder_.loop(number(0), number(inner_units()), number(1), [&](Value* unit) {
+      Value* value = nullptr;
+      for (int64_t g = 0; g < group(); ++g) {
+        const BodyCode::Scope scope(body_);
+        Value* inner = ir_.CreateAdd(scaled(unit, group()), number(g));
+        Value* element = query_value(query, least(inner, number(code_.inner() - 1)));
+        if (group() == 1) {
+          value = element;
+          continue;
+        }
+        Value* bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, element), integers());
+        bits = ir_.CreateShl(bits, VectorBuilder::integer(integers(), 16 * g));
+        Value* exists = ir_.CreateICmpSLT(inner, number(code_.inner()));
+        bits = ir_.CreateSelect(exists, bits, llvm::Constant::getNullValue(integers()));
+        value = value == nullptr ? bits : ir_.CreateOr(value, bits);
+      }
+      store_queries(query, unit, value);
+    });
   }
 
   Value* query_value(Value* query, Value* inner) {
@@ -143,15 +186,13 @@ class AttentionEmitter : AttentionBlocks {
   int64_t row_bytes() const { return int64_t{schedule_.tile_columns} * 4; }
 
   void multiply_keys(Value* key, Value* count) {
-    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
-    const int64_t packed_units = (code_.inner() + group - 1) / group;
-    const int64_t units = schedule_.pack_keys ? packed_units : code_.inner() / group;
-    const int64_t tail = schedule_.pack_keys ? 0 : code_.inner() % group;
+    const int64_t units = schedule_.pack_keys ? inner_units() : code_.inner() / group();
+    const int64_t tail = schedule_.pack_keys ? 0 : code_.inner() % group();
     const kernel::PlainOperand* plain = plan_.keys.plain();
     Value* keys =
         schedule_.pack_keys ? place(at_.keys, number(0)) : operand_place(*plain, key, plan_.inner);
     Value* key_stride = schedule_.pack_keys ? number(key_bytes()) : stride_of(*plain, plan_.key);
-    Value* step = schedule_.pack_keys ? number(4) : scaled(stride_of(*plain, plan_.inner), group);
+    Value* step = schedule_.pack_keys ? number(4) : scaled(stride_of(*plain, plan_.inner), group());
     builder_.loop(number(0), count, number(schedule_.tile_rows), [&](Value* row) {
       Value* rows = least(number(schedule_.tile_rows), ir_.CreateSub(count, row));
       Value* a = builder_.offset(keys, ir_.CreateMul(row, key_stride));
@@ -159,7 +200,7 @@ class AttentionEmitter : AttentionBlocks {
         Value* out = builder_.offset(panel_place(at_.scores, panel, score_rows(), row_bytes()),
                                      scaled(row, row_bytes()));
         ir_.CreateCall(score_tile_, {a, key_stride, step,
-                                     panel_place(at_.queries, panel, packed_units, row_bytes()),
+                                     panel_place(at_.queries, panel, inner_units(), row_bytes()),
                                      number(row_bytes()), number(units), number(tail), out,
                                      number(row_bytes()), rows, number(1)});
       });
@@ -174,8 +215,8 @@ class AttentionEmitter : AttentionBlocks {
     const int elements = schedule_.dot_bf16 ? 2 * lanes_ : lanes_;
     builder_.loop(number(0), count, number(1), [&](Value* row) {
       builder_.loop(number(0), number(code_.inner()), number(elements), [&](Value* first) {
-        Value* value = operand_value(plan_.keys, ir_.CreateAdd(key, row), plan_.inner, first,
-                                     elements, code_.inner() % elements == 0);
+        Value* value = row_value(plan_.keys.value, {plan_.key, ir_.CreateAdd(key, row)},
+                                 plan_.inner, first, elements, code_.inner() % elements == 0);
         if (schedule_.dot_bf16) value = body_.elements().narrow(DType::kBF16, value);
         Value* at =
             ir_.CreateAdd(scaled(row, key_bytes()), scaled(first, schedule_.dot_bf16 ? 2 : 4));
@@ -193,8 +234,7 @@ class AttentionEmitter : AttentionBlocks {
 
   /// Results of the block += weights times values.
   void multiply_values(Value* key, Value* count) {
-    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
-    Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group - 1)), number(group));
+    Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group() - 1)), number(group()));
     Value* values = schedule_.pack_values ? place(at_.values, number(0))
                                           : operand_place(*plan_.values.plain(), key, plan_.depth);
     Value* value_row = schedule_.pack_values ? number(code_.padded_depth() * 4)
@@ -222,19 +262,18 @@ class AttentionEmitter : AttentionBlocks {
 
   /// The values of a block of keys: as f32, or pairs of keys side by side; zero beyond the ends.
   void pack_values(Value* key, Value* count) {
-    const int64_t group = schedule_.dot_bf16 ? 2 : 1;
-    Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group - 1)), number(group));
+    Value* units = ir_.CreateSDiv(ir_.CreateAdd(count, number(group() - 1)), number(group()));
     Value* last = ir_.CreateSub(count, number(1));
     builder_.loop(number(0), units, number(1), [&](Value* unit) {
       builder_.loop(number(0), number(code_.padded_depth()), number(lanes_), [&](Value* column) {
         Value* result = nullptr;
-        for (int64_t g = 0; g < group; ++g) {
-          Value* row = ir_.CreateAdd(scaled(unit, group), number(g));
+        for (int64_t g = 0; g < group(); ++g) {
+          Value* row = ir_.CreateAdd(scaled(unit, group()), number(g));
           // A last key without a neighbour has zeros beside it.
           Value* value =
-              operand_value(plan_.values, ir_.CreateAdd(key, least(row, last)), plan_.depth, column,
-                            lanes_, code_.padded_depth() == code_.depth());
-          if (group == 1) {
+              row_value(plan_.values.value, {plan_.key, ir_.CreateAdd(key, least(row, last))},
+                        plan_.depth, column, lanes_, code_.padded_depth() == code_.depth());
+          if (group() == 1) {
             result = value;
             continue;
           }
@@ -297,32 +336,55 @@ class AttentionEmitter : AttentionBlocks {
     };
     Value* before = builder_.load(floats(), per_query(at_.maxima, query), {.align = 64});
     // A score that is NaN need not be the maximum: its weight is NaN, and with it the sums.
-    Value* most = builder_.loop(
-        number(0), count, number(1), {factor ? constant(-infinity) : before},
-        [&](Value* row, llvm::ArrayRef<Value*> now) {
-          return Carried{larger(factor ? product_at(row) : score_at(row, false), now[0])};
-        })[0];
-    if (factor) most = larger(ir_.CreateFMul(most, constant(*factor)), before);
+    Value* most = nullptr;
+    if (factor) {
+      // In chains of their own, since a maximum takes longer than a load; some rows count twice.
+      constexpr int kChains = 4;
+      Value* last = ir_.CreateSub(count, number(1));
+      const Carried parts = builder_.loop(
+          number(0), count, number(kChains), Carried(kChains, constant(-infinity)),
+          [&](Value* row, llvm::ArrayRef<Value*> now) {
+            Carried next;
+            for (int i = 0; i < kChains; ++i)
+              next.push_back(larger(product_at(least(ir_.CreateAdd(row, number(i)), last)),
+                                    now[static_cast<size_t>(i)]));
+            return next;
+          });
+      most = ir_.CreateFMul(larger(larger(parts[0], parts[1]), larger(parts[2], parts[3])),
+                            constant(*factor));
+      most = larger(most, before);
+    } else {
+      most = builder_.loop(number(0), count, number(1), {before},
+                           [&](Value* row, llvm::ArrayRef<Value*> now) {
+                             return Carried{larger(score_at(row, false), now[0])};
+                           })[0];
+    }
     Value* base = ir_.CreateSelect(ir_.CreateFCmpOEQ(most, constant(-infinity)), constant(0), most);
-    // All weights of a block are relative to one rounded exponent, and so is what came before.
+    // All weights of a block are relative to one rounded exponent, and so is what came before: an
+    // instruction less for every weight. The largest of them is then 2^(what rounding has left),
+    // which is not 1 where scores are large; there differences come first.
+    constexpr double kLarge = 0x1p10;
     Value* exponent = ir_.CreateFMul(base, constant(score_unit()));
-    Value* rescaled =
-        power_of_two(ir_.CreateFSub(ir_.CreateFMul(before, constant(score_unit())), exponent));
+    Value* is_large = builder_.any(ir_.CreateFCmpOGT(
+        ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, exponent), constant(kLarge)));
+    Value* apart = ir_.CreateFSub(ir_.CreateFMul(before, constant(score_unit())), exponent);
+    Value* exact = ir_.CreateFMul(ir_.CreateFSub(before, base), constant(score_unit()));
+    Value* rescaled = power_of_two(ir_.CreateSelect(is_large, exact, apart));
     Value* total = builder_.load(floats(), per_query(at_.totals, query), {.align = 64});
     total = ir_.CreateFMul(total, rescaled);
-    const auto weight_at = [&](Value* row) {
+    const auto rounded_weight = [&](Value* row) {
       Value* value = factor ? product_at(row) : score_at(row, true);
       Value* unit = constant(factor.value_or(1) * score_unit());
       return power_of_two(builder_.mul_add(value, unit, ir_.CreateFNeg(exponent)));
     };
-    total = schedule_.dot_bf16
-                ? store_pairs(query, count, total, weight_at)
-                : builder_.loop(number(0), count, number(1), {total},
-                                [&](Value* row, llvm::ArrayRef<Value*> now) {
-                                  Value* weight = weight_at(row);
-                                  builder_.store(weight, row_place(row), {.align = 64});
-                                  return Carried{ir_.CreateFAdd(now[0], weight)};
-                                })[0];
+    const auto exact_weight = [&](Value* row) {
+      Value* value =
+          factor ? ir_.CreateFMul(product_at(row), constant(*factor)) : score_at(row, true);
+      return power(ir_.CreateFSub(value, base));
+    };
+    total = builder_.if_else(
+        is_large, [&] { return Carried{store_weights(query, scores, count, total, exact_weight)}; },
+        [&] { return Carried{store_weights(query, scores, count, total, rounded_weight)}; })[0];
     builder_.store(most, per_query(at_.maxima, query));
     builder_.store(rescaled, per_query(at_.factors, query));
     builder_.store(total, per_query(at_.totals, query));
@@ -349,6 +411,18 @@ class AttentionEmitter : AttentionBlocks {
     Value* panel = ir_.CreateSDiv(query, number(schedule_.tile_columns));
     Value* column = ir_.CreateSRem(query, number(schedule_.tile_columns));
     return builder_.offset(panel_place(part, panel, rows, row_bytes()), scaled(column, 4));
+  }
+
+  /// Weights instead of the scores of a vector of queries, or beside them; gives their sum.
+  Value* store_weights(Value* query, Value* scores, Value* count, Value* total,
+                       llvm::function_ref<Value*(Value* row)> weight_at) {
+    if (schedule_.dot_bf16) return store_pairs(query, count, total, weight_at);
+    return builder_.loop(
+        number(0), count, number(1), {total}, [&](Value* row, llvm::ArrayRef<Value*> now) {
+          Value* weight = weight_at(row);
+          builder_.store(weight, builder_.offset(scores, scaled(row, row_bytes())), {.align = 64});
+          return Carried{ir_.CreateFAdd(now[0], weight)};
+        })[0];
   }
 
   /// Weights of two keys at a time as pairs of bf16; gives their sum. A last key without a

@@ -10,6 +10,7 @@ namespace luminal::codegen {
 namespace {
 
 using graph::DType;
+using kernel::BodyId;
 using kernel::NodeId;
 using symbolic::Expr;
 
@@ -163,6 +164,17 @@ bool AttentionCode::suits_few_queries() const {
   };
   return inner() <= kMost && depth() <= kMost && suits(plan.keys, plan.inner) &&
          suits(plan.values, plan.depth);
+}
+
+bool AttentionCode::has_rows_of_queries() const {
+  const std::vector<BodyId> below = arena->reachable(std::span(&plan.queries, 1));
+  return plan.query.is_axis() && std::all_of(below.begin(), below.end(), [&](BodyId id) {
+           const kernel::BodyNode& node = (*arena)[id];
+           if (node.kind != kernel::BodyKind::kLoad || !kernel::contains(node.free, plan.inner))
+             return true;
+           const auto load = kernel::strided_load(*arena, id);
+           return load && load->stride(plan.inner).is_constant(1);
+         });
 }
 
 AttentionCode::Scratch AttentionCode::scratch() const {

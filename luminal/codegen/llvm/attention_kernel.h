@@ -74,6 +74,8 @@ struct AttentionCode {
 
   /// Whether runs of keys are possible: memory runs along both axes, or operands are computed.
   bool suits_few_queries() const;
+  /// Whether all that queries are made of lies along their inner axis.
+  bool has_rows_of_queries() const;
 
   /// Where the parts of a thread's scratch begin, in bytes.
   struct Scratch {

@@ -315,28 +315,38 @@ Value* ElementCode::rounded_halves(Value* value) {
                          type_like(value, builder_.i16()));
 }
 
-/// The instruction for it takes denormals for zero, which the interpreter does not: where a vector
-/// has some, which is rare, integers do it.
+/// The instruction for it takes denormals for zero, which the interpreter does not: where a line
+/// has zeros it is looked closer, and where it has denormals, which is rare, integers round it.
 Value* ElementCode::narrow_to_bf16(Value* value) {
   constexpr int kLanes = 16;
-  constexpr int kDenormal = 0x20;
   const int lanes = VectorBuilder::lanes_of(value);
   const CpuTarget& target = builder_.target();
   if (lanes % (2 * kLanes) != 0 || !target.has(runtime::CpuFeature::kAvx512bf16) ||
       !target.has(runtime::CpuFeature::kAvx512dq))
     return rounded_halves(value);
-  Carried parts;
-  for (int first = 0; first < lanes; first += kLanes)
-    parts.push_back(builder_.part(value, first, kLanes));
+  Value* halves = narrow_normals(value);
+  Value* magnitude = ir_.CreateAnd(halves, constant(halves, 0x7fff));
+  return builder_.if_else(
+      builder_.any(ir_.CreateICmpEQ(magnitude, constant(halves, 0))),
+      [&] {
+        return builder_.if_else(
+            has_denormals(value), [&] { return Carried{rounded_halves(value)}; },
+            [&] { return Carried{halves}; });
+      },
+      [&] { return Carried{halves}; })[0];
+}
+
+Value* ElementCode::has_denormals(Value* value) {
+  constexpr int kLanes = 16;
+  constexpr int kDenormal = 0x20;
   Value* denormal = nullptr;
-  for (Value* part : parts) {
-    Value* here = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {},
-                                          {part, ir_.getInt32(kDenormal)});
+  for (int first = 0; first < VectorBuilder::lanes_of(value); first += kLanes) {
+    Value* here =
+        builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {},
+                                {builder_.part(value, first, kLanes), ir_.getInt32(kDenormal)});
     denormal = denormal == nullptr ? here : ir_.CreateOr(denormal, here);
   }
-  return builder_.if_else(
-      builder_.any(denormal), [&] { return Carried{rounded_halves(value)}; },
-      [&] { return Carried{narrow_normals(value)}; })[0];
+  return builder_.any(denormal);
 }
 
 Value* ElementCode::narrow_normals(Value* value) {

@@ -89,6 +89,7 @@ class ElementCode {
 
   llvm::Value* widened_value(graph::DType dtype, llvm::Value* bits);
   llvm::Value* narrow_to_bf16(llvm::Value* value);
+  llvm::Value* has_denormals(llvm::Value* value);
   llvm::Value* rounded_halves(llvm::Value* value);
 
   VectorBuilder& builder_;

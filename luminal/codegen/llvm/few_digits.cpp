@@ -18,9 +18,33 @@ bool has_few_digits(DType dtype) {
   return dtype == DType::kBF16 || (graph::is_float(dtype) && graph::bits(dtype) == 8);
 }
 
+/// What a value is computed of: |x| of x alone, without the comparisons that it is written with.
+std::vector<BodyId> operands_of(const Arena& arena, const BodyNode& node) {
+  if (const auto x = absolute_of(arena, node)) return {*x};
+  return node.children;
+}
+
+/// What the values of roots are computed of, each after all that uses it.
+std::vector<BodyId> users_first(const Arena& arena, std::span<const kernel::Root> roots) {
+  std::vector<BodyId> values;
+  for (const kernel::Root& root : roots) values.push_back(root.value);
+  std::vector<BodyId> order = arena.reachable(values);
+  std::reverse(order.begin(), order.end());
+  std::set<BodyId> used(values.begin(), values.end());
+  for (const BodyId id : order) {
+    if (!used.contains(id)) continue;
+    const std::vector<BodyId> operands = operands_of(arena, arena[id]);
+    used.insert(operands.begin(), operands.end());
+    used.insert(arena[id].index_values.begin(), arena[id].index_values.end());
+  }
+  std::erase_if(order, [&](BodyId id) { return !used.contains(id); });
+  return order;
+}
+
 /// Whether a value is never below 0; NaN does not count.
 bool is_nonnegative(const Arena& arena, BodyId id) {
   const BodyNode& node = arena[id];
+  if (absolute_of(arena, node)) return true;
   if (node.kind == BodyKind::kConstant) return node.constant.as_double() >= 0;
   if (node.kind != BodyKind::kOp && node.kind != BodyKind::kReduce) return false;
   switch (node.op) {
@@ -110,43 +134,37 @@ bool may_jump(Op op, DType dtype) {
 }
 
 std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Root> roots) {
-  std::vector<BodyId> values;
-  for (const kernel::Root& root : roots) values.push_back(root.value);
-  const std::vector<BodyId> order = arena.reachable(values);
   std::set<BodyId> result;
-  for (size_t k = order.size(); k-- > 0;) {
-    const BodyNode& node = arena[order[k]];
+  for (const BodyId id : users_first(arena, roots)) {
+    const BodyNode& node = arena[id];
     const bool is_reduction = node.kind == BodyKind::kReduce;
     const bool compares =
         is_reduction ? node.op == Op::kReduceMax
                      : node.kind == BodyKind::kOp &&
                            (may_jump(node.op, node.dtype) || subtracts_maximum(arena, node));
-    if (!compares && (is_reduction || !result.contains(order[k]))) continue;
-    for (const BodyId child : node.children)
+    if (!compares && (is_reduction || !result.contains(id))) continue;
+    for (const BodyId child : operands_of(arena, node))
       if (graph::is_float(arena[child].dtype)) result.insert(child);
   }
   return result;
 }
 
 std::set<BodyId> values_of_few_digits(const Arena& arena, std::span<const kernel::Root> roots) {
-  std::vector<BodyId> values;
-  for (const kernel::Root& root : roots) {
+  for (const kernel::Root& root : roots)
     // One kept row may serve two nodes that differ in their axes only, one of which is seen in
     // full.
     if (!has_few_digits(arena.tensor(root.tensor).dtype)) return {};
-    values.push_back(root.value);
-  }
   std::set<BodyId> seen_in_full;  // by somebody
-  const std::vector<BodyId> order = arena.reachable(values);
   std::set<BodyId> result;
-  for (size_t k = order.size(); k-- > 0;) {
-    const BodyNode& node = arena[order[k]];
-    const bool few = !seen_in_full.contains(order[k]);
-    if (few && graph::is_float(node.dtype)) result.insert(order[k]);
+  for (const BodyId id : users_first(arena, roots)) {
+    const BodyNode& node = arena[id];
+    const bool few = !seen_in_full.contains(id);
+    if (few && graph::is_float(node.dtype)) result.insert(id);
     seen_in_full.insert(node.index_values.begin(), node.index_values.end());
     const bool passes =
         has_few_digits(node.dtype) ? node.op == Op::kCast : few && keeps_digits(arena, node);
-    if (!passes) seen_in_full.insert(node.children.begin(), node.children.end());
+    const std::vector<BodyId> operands = operands_of(arena, node);
+    if (!passes) seen_in_full.insert(operands.begin(), operands.end());
   }
   return result;
 }

@@ -1,7 +1,6 @@
 #include "luminal/codegen/llvm/fused_math.h"
 
 #include <algorithm>
-#include <numbers>
 
 namespace luminal::codegen {
 namespace {
@@ -168,15 +167,15 @@ llvm::Value* gated_half(const Arena& arena, const BodyNode& product, VectorMath&
       if (argument != x || factor <= 0) return nullptr;
       return math.half_times_one_plus_erf(value, factor);
     }
-    const double linear = -2 * std::numbers::log2e * factor;
     const auto cubic = cubic_part(arena, argument, x);
     if (!cubic) return nullptr;
-    return math.over_one_plus_exp2(value, math.odd_cubic(value, linear, linear * *cubic));
+    return math.half_times_one_plus_tanh(value, factor, factor * *cubic);
   }
   return nullptr;
 }
 
-/// The x of x <= 0 ? 0 - x : x.
+}  // namespace
+
 std::optional<BodyId> absolute_of(const Arena& arena, const BodyNode& node) {
   if (!is_op(node, Op::kSelect) || !graph::is_float(node.dtype)) return std::nullopt;
   const BodyId x = node.children[2];
@@ -199,8 +198,6 @@ std::optional<BodyId> absolute_of(const Arena& arena, const BodyNode& node) {
   if (!negated || scaled(arena, *negated) != std::pair{x, -1.0}) return std::nullopt;
   return x;
 }
-
-}  // namespace
 
 bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
   return difference_from_maximum(arena, node).has_value();

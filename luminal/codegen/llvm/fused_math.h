@@ -25,6 +25,8 @@ std::optional<kernel::BodyId> maximum_of_relative_exps(const kernel::Arena& aren
                                                        const kernel::BodyNode& node);
 /// x - the maximum of a row, which is never above 0.
 bool subtracts_maximum(const kernel::Arena& arena, const kernel::BodyNode& node);
+/// The x of x <= 0 ? 0 - x : x.
+std::optional<kernel::BodyId> absolute_of(const kernel::Arena& arena, const kernel::BodyNode& node);
 
 /// The value of a node that is one of these, from the values of what it is made of; null for
 /// others.

@@ -55,6 +55,18 @@ const Pieces& atan_for(MathAccuracy accuracy) {
   return accuracy == MathAccuracy::kFull ? fine : coarse;
 }
 
+/// Where a function that falls is 2^-24, to some digits.
+double vanishing_point(const std::function<double(double)>& function) {
+  double low = 0;
+  double high = 1;
+  while (function(high) > 0x1p-24) high *= 2;
+  for (int step = 0; step < 24; ++step) {
+    const double middle = (low + high) / 2;
+    (function(middle) > 0x1p-24 ? low : high) = middle;
+  }
+  return high;
+}
+
 bool is_power_of_two(double x) {
   int exponent = 0;
   return std::frexp(x, &exponent) == 0.5;
@@ -120,6 +132,28 @@ Value* VectorMath::odd_by_table(Value* x, bool tanh) {
                       ? piece_times(bounded, bits(index), distance, function.pieces)
                       : ir_.CreateFMul(bounded, piece(bits(index), distance, function.pieces));
   return with_sign_of(result, x);
+}
+
+/// x times a gate that is 1 - rest(x) for positive and rest(-x) for negative x: max(x, 0) - |x| *
+/// rest(|x|), which needs no choice by sign. The last piece is 0. Large numbers take part in the
+/// product as an end of the table, so that infinity is not multiplied by 0, which -inf is in the
+/// formula.
+Value* VectorMath::gated_by_table(Value* x, const std::function<double(double)>& rest) {
+  constexpr int kPieces = 32;
+  const double width = vanishing_point(rest) / (kPieces - 1.5);
+  const auto both_signs = [&](double at) { return at < 0 ? 1 - rest(-at) : rest(at); };
+  Pieces pieces = fit_pieces(both_signs, {kPieces, width, 3, false});
+  for (std::vector<double>& coefficients : pieces) coefficients.back() = 0;
+  Value* end = bits(number(x, width * (kPieces - 1)));
+  const auto smaller = [&](llvm::Intrinsic::ID kind, Value* value) {
+    return from_bits(ir_.CreateBinaryIntrinsic(kind, bits(value), end));
+  };
+  Value* magnitude = absolute(smaller(llvm::Intrinsic::smin, x));
+  Value* bounded = smaller(llvm::Intrinsic::umin, magnitude);
+  Value* index = builder_.mul_add(bounded, number(x, 1 / width), number(x, 12582912.0));
+  Value* positive =
+      ir_.CreateSelect(ir_.CreateFCmpOLT(x, number(x, 0)), number(x, 0), x);  // NaN stays
+  return builder_.mul_add(ir_.CreateFNeg(magnitude), piece(bits(index), bounded, pieces), positive);
 }
 
 Value* VectorMath::atan_by_table(Value* x) {

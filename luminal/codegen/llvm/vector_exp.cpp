@@ -17,7 +17,9 @@ using llvm::Value;
 constexpr std::array kExp2{1.0,           0.693147182,  0.240226462,   0.0555032827,
                            0.00961849187, 0.0013400194, 0.000153456334};
 constexpr std::array kExp2Bf16{0.9999280735, 0.6932609856, 0.2426111221, 0.05517166856};
-// The same that is exact at 0: 2^-13.2.
+// The same that are exact at 0: 2^-23.4 and 2^-13.2.
+constexpr std::array kExp2One{1.0,          0.6931469776,   0.2402224208,
+                              0.0555073375, 0.009671513054, 0.001326472727};
 constexpr std::array kExp2OneBf16{1.0, 0.6932829327, 0.2422109679, 0.05500890308};
 // e^r for |r| <= ln(2)/2.
 constexpr std::array kExp{1.0,          1.0,           0.499999911,  0.166664183,
@@ -71,12 +73,16 @@ Value* VectorMath::exp(Value* x) {
   return scale_by_power(polynomial(r, kExp), n);
 }
 
-/// Of few digits too, 0 must give 1: log(1 + r) is as good as r where nothing is lost in the 1.
 Value* VectorMath::exp_of_difference(Value* x) {
   if (calls_library(x)) return library("exp", {x});
-  Value* scaled = ir_.CreateFMul(x, number(x, std::numbers::log2e));
-  if (accuracy_ == MathAccuracy::kFull) return exp2_by(scaled, kExp2);
-  return exp2_by(scaled, kExp2OneBf16);
+  return exp2_of_difference(ir_.CreateFMul(x, number(x, std::numbers::log2e)));
+}
+
+/// Of few digits too, 0 must give 1: log(1 + r) is as good as r where nothing is lost in the 1.
+Value* VectorMath::exp2_of_difference(Value* x) {
+  if (calls_library(x)) return library("exp2", {x});
+  if (accuracy_ == MathAccuracy::kFull) return exp2_by(x, kExp2One);
+  return exp2_by(x, kExp2OneBf16);
 }
 
 Value* VectorMath::over_one_plus_exp2(Value* x, Value* exponent) {

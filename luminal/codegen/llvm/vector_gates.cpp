@@ -2,6 +2,7 @@
 #include "luminal/codegen/llvm/vector_math.h"
 
 #include <array>
+#include <cmath>
 #include <numbers>
 
 namespace luminal::codegen {
@@ -29,9 +30,6 @@ constexpr std::array kErfc{-1.627907267,    -0.9184429013,    -0.1483079054,
 // The same for the relative error: 2^-14.8.
 constexpr std::array kErfcBf16{-1.627259721,  -0.9208148267,   -0.1465725686,
                                0.02965539939, -0.003654673633, 0.0002007928118};
-// The same for x <= 3.4, 2^-12.7, that falls on and on after it.
-constexpr std::array kErfcFalling{-1.625108415, -0.9298702285, -0.1341991081, 0.02227930706,
-                                  -0.001659168953};
 // (tanh(x) - x) / x^3 in x^2 for |x| <= 0.4: 2^-17.
 constexpr std::array kTanhBf16{-0.3327895714, 0.1221128971};
 
@@ -87,24 +85,25 @@ Value* VectorMath::one_plus_erf(Value* x) {
                           ir_.CreateFSub(number(x, 2), rest));
 }
 
-/// As max(x, 0) - |x| erfc(factor |x|) / 2, which needs no choice by sign. Large numbers take part
-/// as 1024, so that infinity is not multiplied by 0, which -inf is in the formula.
 Value* VectorMath::half_times_one_plus_erf(Value* x, double factor) {
-  if (calls_library(x) || accuracy_ == MathAccuracy::kFull || !has_wide_floats(x))
-    return ir_.CreateFMul(ir_.CreateFMul(x, number(x, 0.5)),
-                          one_plus_erf(ir_.CreateFMul(x, number(x, factor))));
-  Value* bounded =
-      from_bits(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, bits(x), bits(number(x, 1024))));
-  Value* magnitude = absolute(bounded);
-  std::array<double, kErfcFalling.size()> coefficients{};
-  double power = factor;
-  for (size_t i = 0; i < coefficients.size(); ++i, power *= factor)
-    coefficients[i] = kErfcFalling[i] * power;
-  Value* rest =
-      exp2_of(builder_.mul_add(polynomial(magnitude, coefficients), magnitude, number(x, -1)));
-  Value* positive =
-      ir_.CreateSelect(ir_.CreateFCmpOLT(x, number(x, 0)), number(x, 0), x);  // NaN stays
-  return builder_.mul_add(ir_.CreateFNeg(magnitude), rest, positive);
+  if (is_tabled_gate(x, factor))
+    return gated_by_table(x, [=](double at) { return std::erfc(factor * at) / 2; });
+  return ir_.CreateFMul(ir_.CreateFMul(x, number(x, 0.5)),
+                        one_plus_erf(ir_.CreateFMul(x, number(x, factor))));
+}
+
+Value* VectorMath::half_times_one_plus_tanh(Value* x, double linear, double cubic) {
+  if (is_tabled_gate(x, linear) && cubic >= 0)
+    return gated_by_table(
+        x, [=](double at) { return 1 / (1 + std::exp(2 * at * (linear + cubic * at * at))); });
+  const double scale = -2 * std::numbers::log2e;
+  return over_one_plus_exp2(x, odd_cubic(x, scale * linear, scale * cubic));
+}
+
+/// Coefficients are floats: gates that are far wider or narrower than usual are computed.
+bool VectorMath::is_tabled_gate(Value* x, double factor) const {
+  return accuracy_ == MathAccuracy::kBf16 && has_wide_floats(x) && !calls_library(x) &&
+         factor > 0x1p-10 && factor < 0x1p10;
 }
 
 }  // namespace luminal::codegen

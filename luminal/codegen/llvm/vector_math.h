@@ -7,6 +7,7 @@
 
 #include <llvm/IR/Value.h>
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@ class VectorMath {
   /// e^x for x that is near 0 or whose power does not matter: the error grows with |x|, to 62 ulp
   /// at 80. Of 0 it is 1 at every accuracy.
   llvm::Value* exp_of_difference(llvm::Value* x);
+  /// 2^x for weights that are compared with 2^0, which is 1 at every accuracy: 2 ulp.
+  llvm::Value* exp2_of_difference(llvm::Value* x);
   /// a + b of rounded operands: no product that they are goes into one instruction with it.
   llvm::Value* rounded_sum(llvm::Value* a, llvm::Value* b);
   /// Logarithm to base 2: 2 ulp.
@@ -54,12 +57,10 @@ class VectorMath {
   /// 1 + erf(x): 2e-7 absolutely; 0 below -4.
   llvm::Value* one_plus_erf(llvm::Value* x);
   /// x/2 * (1 + erf(factor * x)) for a positive factor, as good as the gate above; in few digits
-  /// 2^-12 relatively until the gate is 2^-19, and 2^-3 as long as it is a float.
+  /// 2^-12 relatively until half the gate is 2^-12, and half the gate to 1e-7 after it.
   llvm::Value* half_times_one_plus_erf(llvm::Value* x, double factor);
-  /// x / (1 + 2^exponent): x times the logistic function.
-  llvm::Value* over_one_plus_exp2(llvm::Value* x, llvm::Value* exponent);
-  /// x * (linear + cubic * x^2).
-  llvm::Value* odd_cubic(llvm::Value* x, double linear, double cubic);
+  /// x/2 * (1 + tanh(linear * x + cubic * x^3)), positive factors, as good as the above.
+  llvm::Value* half_times_one_plus_tanh(llvm::Value* x, double linear, double cubic);
   /// x / sum for x from 0 to 1 and a sum of at least 1 that lanes share: 1 ulp.
   llvm::Value* over_row_sum(llvm::Value* x, llvm::Value* sum);
   llvm::Value* absolute(llvm::Value* x);
@@ -87,6 +88,8 @@ class VectorMath {
   llvm::Value* exp2_by(llvm::Value* x, std::span<const double> coefficients);
   llvm::Value* exp2_of(llvm::Value* x);
   llvm::Value* reciprocal(llvm::Value* x);
+  llvm::Value* over_one_plus_exp2(llvm::Value* x, llvm::Value* exponent);
+  llvm::Value* odd_cubic(llvm::Value* x, double linear, double cubic);
   llvm::Value* logarithm(llvm::Value* x, bool base_two);
   llvm::Value* sine(llvm::Value* x, bool cosine);
   llvm::Value* has_large(llvm::Value* x);
@@ -107,6 +110,7 @@ class VectorMath {
   llvm::Value* piece_times(llvm::Value* factor, llvm::Value* index, llvm::Value* x,
                            const std::vector<std::vector<double>>& pieces);
   llvm::Value* odd_by_table(llvm::Value* x, bool tanh);
+  llvm::Value* gated_by_table(llvm::Value* x, const std::function<double(double)>& rest);
   llvm::Value* atan_by_table(llvm::Value* x);
   Mantissa mantissa_of(llvm::Value* x);
   llvm::Value* short_log(const Mantissa& x, bool base_two);
@@ -114,6 +118,7 @@ class VectorMath {
   llvm::Value* logarithm_by_table(llvm::Value* x, bool base_two);
 
   bool has_wide_floats(llvm::Value* x) const;
+  bool is_tabled_gate(llvm::Value* x, double factor) const;
   llvm::Value* in_parts(llvm::Value* x, llvm::function_ref<llvm::Value*(llvm::Value* part)> code);
   llvm::Value* library(const char* function, llvm::ArrayRef<llvm::Value*> arguments);
 

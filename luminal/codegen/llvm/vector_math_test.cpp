@@ -232,23 +232,30 @@ TEST(VectorMath, TheExponentialOfADifferenceOfZeroIsOneAtEveryAccuracy) {
       }
 }
 
-/// 1 + f(x) of the values, on as many lanes as the widest vectors have, and on twice as many.
-std::vector<float> gates(const std::vector<float>& values, bool tanh, int lanes,
-                         MathAccuracy accuracy = MathAccuracy::kFull) {
+/// A function of the values, on so many lanes.
+std::vector<float> computed(const std::vector<float>& values, int lanes, MathAccuracy accuracy,
+                            llvm::function_ref<llvm::Value*(VectorMath&, llvm::Value*)> function) {
   const TestKernel kernel(host_target(), [&](VectorBuilder& builder, const EntryArguments& entry) {
     builder.loop(entry.begin, entry.end, builder.index(lanes), [&](llvm::Value* at) {
       llvm::Value* bytes = builder.ir().CreateMul(at, builder.index(4));
       llvm::Type* type = VectorBuilder::vector(builder.f32(), lanes);
       llvm::Value* x = builder.load(type, builder.offset(builder.buffer(entry, 0), bytes));
       VectorMath math(builder, accuracy);
-      builder.store(tanh ? math.one_plus_tanh(x, 0.5) : math.one_plus_erf(x),
-                    builder.offset(builder.buffer(entry, 1), bytes));
+      builder.store(function(math, x), builder.offset(builder.buffer(entry, 1), bytes));
     });
   });
   std::vector<float> results(values.size());
   kernel({const_cast<float*>(values.data()), results.data()}, {}, 0,
          static_cast<int64_t>(values.size()));
   return results;
+}
+
+/// 1 + f(x).
+std::vector<float> gates(const std::vector<float>& values, bool tanh, int lanes,
+                         MathAccuracy accuracy = MathAccuracy::kFull) {
+  return computed(values, lanes, accuracy, [&](VectorMath& math, llvm::Value* x) {
+    return tanh ? math.one_plus_tanh(x, 0.5) : math.one_plus_erf(x);
+  });
 }
 
 TEST(VectorMath, GatesOfGeluAreNearTheirSums) {
@@ -292,6 +299,36 @@ TEST(VectorMath, GatesOfLowAccuracyAreGoodForBf16) {
       ASSERT_TRUE(good_for_bf16(results[i], exact)) << x << " gives " << results[i];
     }
   }
+}
+
+TEST(VectorMath, GelusOfLowAccuracyAreGoodForBf16) {
+  std::vector<float> values;
+  for (uint32_t bits = 0; bits < 1U << 16; ++bits)
+    values.push_back(std::bit_cast<float>(bits << 16));
+  for (float x = -7; x < 7; x += 0.00073F) values.push_back(x);
+  while (values.size() % 32 != 0) values.push_back(1);
+  for (const double factor : {0.5, 0.7071067811865476, 0.7978845608028654, 3.0})
+    for (const double cubic : {-1.0, 0.0, 0.044715}) {  // -1: by erf
+      const std::vector<float> results =
+          computed(values, 2 * host_target().lanes(32), MathAccuracy::kBf16,
+                   [&](VectorMath& math, llvm::Value* x) {
+                     return cubic < 0 ? math.half_times_one_plus_erf(x, factor)
+                                      : math.half_times_one_plus_tanh(x, factor, factor * cubic);
+                   });
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double x = values[i];
+        const double argument = factor * (x + cubic * x * x * x);
+        const double gate =
+            cubic < 0 ? std::erfc(-factor * x) / 2 : 1 / (1 + std::exp(-2 * argument));
+        if (std::isnan(x * gate)) {
+          ASSERT_TRUE(std::isnan(results[i])) << x << " gives " << results[i];
+          continue;
+        }
+        if (x * gate == results[i]) continue;  // infinite
+        const double within = std::max(0x1p-12 * gate, 1e-7) * std::fabs(x);
+        ASSERT_NEAR(results[i], x * gate, within + 0x1p-126) << x << " by " << factor;
+      }
+    }
 }
 
 TEST(VectorMath, F64HasTheBitsOfTheLibrary) {

@@ -101,6 +101,30 @@ TEST_F(TuningCommand, ShowsWhatWasTriedAndWhyItFell) {
   EXPECT_EQ(shown["records"][0]["disturbed"], false);
 }
 
+TEST_F(TuningCommand, ShowsWhatDidNotComeToAnEnd) {
+  const auto before = nlohmann::json::parse(tuning({"show", "softmax", "--json"}).out);
+  EXPECT_TRUE(before["interrupted"].empty());
+  const support::Hash128 kernel = *support::parse_hash128(before["kernel"].get<std::string>());
+  {
+    search::TuningDatabase database(file());
+    const search::TuningKey key{kernel, "S0=128", "cpu x2", "llvm 19"};
+    // What has a time or a reason since counts by that.
+    database.note_interrupted(key, {"nest unroll=4", "nest unroll=2"});
+    database.note_interrupted(key, {"nest unroll=4"});
+    database.note_interrupted({kernel, "S0=7", "cpu x2", "llvm 19"}, {"nest unroll=16"});
+  }
+  const std::string out = tuning({"show", "softmax"}).out;
+  EXPECT_TRUE(has(out, "nest unroll=4  did not end in time, 2 times")) << out;
+  EXPECT_TRUE(has(out, "cpu x2 | llvm 19 | S0=7\n  interrupted       nest unroll=16  did not end"))
+      << out;
+  EXPECT_FALSE(has(out, "nest unroll=2  did not end")) << out;
+  const auto shown = nlohmann::json::parse(tuning({"show", "softmax", "--json"}).out);
+  EXPECT_EQ(shown["records"], before["records"]);
+  ASSERT_EQ(shown["interrupted"].size(), 2U);
+  EXPECT_EQ(shown["interrupted"][0]["schedule"], "nest unroll=4");
+  EXPECT_EQ(shown["interrupted"][0]["times"], 2);
+}
+
 TEST_F(TuningCommand, TellsHowWellTheCostModelRanks) {
   EXPECT_TRUE(has(tuning({"model"}).out, "no kernel of " + file() + " has a time and a work"));
   EXPECT_EQ(nlohmann::json::parse(tuning({"model", "--json"}).out).size(), 0U);

@@ -129,30 +129,64 @@ ordered_json json_of(const TuningRecord& record) {
   return row;
 }
 
+/// What is comparable stands under one heading.
+std::string heading_of(const search::TuningKey& key) {
+  return fmt::format("{} | {} | {}", key.device, key.compiler,
+                     key.shapes.empty() ? "no dims" : key.shapes);
+}
+
+/// What was tried, under its heading; what did not come to an end follows what did.
+std::vector<std::pair<std::string, std::string>> lines_of(
+    const std::vector<TuningRecord>& records,
+    const std::vector<search::InterruptedTrial>& interrupted) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const TuningRecord& record : records)
+    lines.emplace_back(heading_of(record.key),
+                       fmt::format("{}  {}  {}", date(record.measured_at), record.schedule,
+                                   search::to_string(record.result)));
+  for (const search::InterruptedTrial& trial : interrupted) {
+    const std::string heading = heading_of(trial.key);
+    const auto last = std::find_if(lines.rbegin(), lines.rend(),
+                                   [&](const auto& line) { return line.first == heading; });
+    const auto place = last == lines.rend() ? lines.end() : last.base();
+    const std::string how_often = trial.times == 1 ? "" : fmt::format(", {} times", trial.times);
+    lines.emplace(
+        place, heading,
+        fmt::format("interrupted       {}  did not end in time{}", trial.schedule, how_often));
+  }
+  return lines;
+}
+
 void show(const TuningArguments& arguments, std::ostream& out) {
   const TuningDatabase database = open(arguments, search::Access::kRead);
   const TunedKernel kernel = find_kernel("tuning show", database, arguments.kernel);
   const std::vector<TuningRecord> records = database.records(kernel.kernel);
+  const std::vector<search::InterruptedTrial> interrupted = database.interrupted(kernel.kernel);
   const std::string text = database.kernel_text(kernel.kernel).value_or("");
   if (arguments.json) {
     ordered_json rows = ordered_json::array();
     for (const TuningRecord& record : records) rows.push_back(json_of(record));
+    ordered_json others = ordered_json::array();
+    for (const search::InterruptedTrial& trial : interrupted)
+      others.push_back({{"schedule", trial.schedule},
+                        {"shapes", trial.key.shapes},
+                        {"device", trial.key.device},
+                        {"compiler", trial.key.compiler},
+                        {"times", trial.times}});
     print_json(ordered_json{{"kernel", support::to_hex(kernel.kernel)},
                             {"label", kernel.label},
                             {"text", text},
-                            {"records", rows}},
+                            {"records", rows},
+                            {"interrupted", others}},
                out);
     return;
   }
   fmt::print(out, "{} {}\n{}\n", support::to_hex(kernel.kernel), kernel.label, text);
   std::string group;
-  for (const TuningRecord& record : records) {
-    const std::string here = fmt::format("{} | {} | {}", record.key.device, record.key.compiler,
-                                         record.key.shapes.empty() ? "no dims" : record.key.shapes);
-    if (here != group) fmt::print(out, "\n{}\n", here);
-    group = here;
-    fmt::print(out, "  {}  {}  {}\n", date(record.measured_at), record.schedule,
-               search::to_string(record.result));
+  for (const auto& [heading, line] : lines_of(records, interrupted)) {
+    if (heading != group) fmt::print(out, "\n{}\n", heading);
+    group = heading;
+    fmt::print(out, "  {}\n", line);
   }
 }
 

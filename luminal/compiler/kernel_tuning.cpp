@@ -1,14 +1,18 @@
 #include "luminal/compiler/kernel_tuning.h"
 
+#include "luminal/codegen/llvm/attention_cost.h"
 #include "luminal/codegen/llvm/kernel_compiler.h"
 #include "luminal/graph/dim_binding.h"
+#include "luminal/kernel/estimate.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/kernel_data.h"
+#include "luminal/search/kernel_expectation.h"
 #include "luminal/search/refusal.h"
 #include "luminal/search/schedule_hints.h"
 #include "luminal/search/trial_time.h"
 #include "luminal/support/log.h"
 #include "luminal/support/trace.h"
+#include "luminal/symbolic/evaluate.h"
 
 namespace luminal::compiler {
 namespace {
@@ -40,6 +44,28 @@ double bytes_of(const search::KernelTask& task) {
   for (const NodeId id : search::tensors_read(*task.arena, task.kernel)) add(id);
   for (const kernel::Root& root : task.kernel.roots) add(root.tensor);
   return bytes;
+}
+
+/// What runs of a kernel until it is timed take by the cost model; 0 where that is next to nothing.
+double seconds_of_runs(const search::KernelTask& task) {
+  constexpr double kMuchWork = 1e9;  // a hundredth of a second on any machine, about
+  const symbolic::Values values(task.options.dims.begin(), task.options.dims.end());
+  const int64_t work = symbolic::evaluate(kernel::work_of(*task.arena, task.kernel), values);
+  if (static_cast<double>(work) < kMuchWork) return 0.0;
+  kernel::Arena& arena = *task.arena;
+  const auto machine = kernel::Machine::cpu(task.options.threads);
+  const kernel::EstimateOptions how{.dims = task.options.dims};
+  const auto attention = codegen::attention_cost(arena, task.kernel, machine, how);
+  const double run_us =
+      attention ? *attention : kernel::estimate(arena, task.kernel, machine, how).microseconds;
+  return search::kRunsPerWay * run_us * 1e-6;
+}
+
+/// What trying the first way takes, as long as nothing else is known.
+double expected_seconds(const search::KernelTask& task) {
+  const double seconds = search::kSecondsPerByte * bytes_of(task) + seconds_of_runs(task) +
+                         search::seconds_of_points(*task.arena, task.kernel, task.options.dims);
+  return seconds < search::kLeastDataSeconds ? 0.0 : seconds;
 }
 
 std::unique_ptr<search::Workbench> real_bench(const search::KernelTask& task,
@@ -84,8 +110,7 @@ size_t KernelTuning::add(search::KernelTask task) {
   if (machine_) entry->space->set_machine(*machine_);
   const std::vector<search::TuningRecord> records = database_.records(key);
   entry->choice = search::choose(records, entry->space->starts().front());
-  const double seconds = search::kSecondsPerByte * bytes_of(entry->task);
-  entry->seconds_per_way = seconds < search::kLeastDataSeconds ? 0.0 : seconds;
+  entry->seconds_per_way = expected_seconds(entry->task);
   known_ += entry->choice.tried;
   for (const search::TuningRecord& record : records) tell(*entry, record, true);
   entries_.push_back(std::move(entry));
@@ -128,6 +153,11 @@ std::optional<search::Rejected> KernelTuning::fault(size_t kernel,
   const bool is_wrong = rejected->why == Why::kWrongResult || rejected->why == Why::kCrash ||
                         rejected->why == Why::kOutOfBounds;
   return is_wrong ? std::optional(*rejected) : std::nullopt;
+}
+
+double KernelTuning::untried_us(size_t kernel) const {
+  const Entry& entry = *entries_[kernel];
+  return entry.choice.tried > 0 ? 0.0 : entry.seconds_per_way * 1e6 / search::kRunsPerWay;
 }
 
 bool KernelTuning::is_finished(size_t kernel, size_t trials) const {

@@ -54,6 +54,9 @@ class KernelTuning {
   /// Whether trying some schedule was interrupted, and no more is known of it.
   bool has_interrupted(size_t kernel) const { return entries_[kernel]->interrupted > 0; }
 
+  /// What a run takes, about, of a kernel that trying takes long and that was not tried; else 0.
+  double untried_us(size_t kernel) const;
+
   /// Whether the machine did not let some kernel be tried.
   bool was_refused() const { return was_refused_; }
 

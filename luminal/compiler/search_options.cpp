@@ -6,11 +6,12 @@ namespace luminal::compiler {
 
 std::string to_string(const SearchReport& report) {
   std::string text = fmt::format(
-      "search: {}{} structures of {} kernels; {} trials now, {} known before, {} rejected{}{}{}\n",
+      "search: {}{} structures of {} kernels; {} trials now, {} known before, {} "
+      "rejected{}{}{}{}\n",
       report.recalled ? "found by an earlier one: " : "", report.structures, report.kernels,
       report.measured, report.known, report.rejected, report.finished ? "" : "; not finished",
-      report.interrupted ? "; interrupted" : "",
-      report.unreliable ? "; times were unreliable" : "");
+      report.interrupted ? "; interrupted" : "", report.unreliable ? "; times were unreliable" : "",
+      report.untried > 0 ? fmt::format("; no time to try {} of the kernels", report.untried) : "");
   if (!report.fault.empty())
     text +=
         fmt::format("  the plan is known to be wrong, and there is no other: {}\n", report.fault);

@@ -99,6 +99,8 @@ struct SearchReport {
   size_t measured = 0;    ///< trials of kernels in this search; plans are in `trials`
   size_t known = 0;       ///< trials of these kernels that the database held before
   size_t rejected = 0;    ///< of both
+  /// Kernels of the plan of the cost model that trying takes too long for the time there was.
+  size_t untried = 0;
   /// How well the cost model ranks all kernels that the database knows of this device.
   search::ModelQuality model = {};
   search::ModelQuality fitted_model = {};   ///< with constants that fit the times

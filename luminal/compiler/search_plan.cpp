@@ -55,7 +55,7 @@ class PlanSearch {
         session_(program_.database),
         machine_(options.machine.value_or(kernel::Machine::cpu(threads_of(options)))),
         time_(search_, part, seconds_of_data(graph, typical_dims(graph, options)),
-              [this] { return structures_.known_part(structures_.front()); }),
+              [this] { return known_run_us(); }),
         history_(program_, part),
         progress_(search_.progress && search_.seconds > 0
                       ? std::make_unique<support::Progress>("search")
@@ -239,6 +239,23 @@ class PlanSearch {
     return finished;
   }
 
+  /// What is known of a run of the first structure, also of what takes too long to be tried.
+  double known_run_us() const {
+    const Structure& first = structures_.front();
+    double result = structures_.known_part(first);
+    for (const size_t kernel : first.kernels) result += tuning_.untried_us(kernel);
+    return result;
+  }
+
+  /// Kernels of the first structure of which nothing is known: trying them did not fit.
+  size_t untried() const {
+    if (search_.seconds <= 0) return 0;
+    const std::vector<size_t>& all = structures_.front().kernels;
+    const std::set<size_t> kernels(all.begin(), all.end());
+    return static_cast<size_t>(std::ranges::count_if(
+        kernels, [&](size_t kernel) { return tuning_.choice(kernel).tried == 0; }));
+  }
+
   SearchReport report(ContestResult& contest) {
     SearchReport result;
     result.fast_us = contest.fast_us;
@@ -248,6 +265,7 @@ class PlanSearch {
     result.measured = tuning_.measured();
     result.known = tuning_.known();
     for (size_t k = 0; k < tuning_.size(); ++k) result.rejected += tuning_.choice(k).rejected;
+    result.untried = untried();
     result.model = calibration_.before;
     result.fitted_model = calibration_.after;
     result.gains = structures_.gains(contest.winner);

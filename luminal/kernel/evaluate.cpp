@@ -1,6 +1,7 @@
 #include "luminal/kernel/evaluate.h"
 
 #include <algorithm>
+#include <array>
 
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/elements.h"
@@ -12,6 +13,9 @@ namespace {
 
 using graph::Array;
 using graph::Extents;
+
+/// Of an elementwise op.
+constexpr size_t kMostOperands = 3;
 
 Number number_of(const Scalar& scalar) {
   if (is_float(scalar.dtype())) return {scalar.as_double(), 0};
@@ -52,7 +56,10 @@ void store(Array& array, int64_t position, Number value) {
 }
 
 Evaluator::Evaluator(const Arena& arena, const Tensors& tensors, const graph::DimValues& dims)
-    : arena_(arena), tensors_(tensors), names_(dims.begin(), dims.end()), operands_(3) {}
+    : arena_(arena),
+      tensors_(tensors),
+      names_(dims.begin(), dims.end()),
+      operands_(kMostOperands) {}
 
 int64_t Evaluator::extent(const Expr& expr) const { return symbolic::evaluate(expr, names_); }
 
@@ -90,10 +97,17 @@ const Evaluator::Compiled& Evaluator::compiled(const Expr& expr) {
 int64_t Evaluator::evaluate(const Expr& expr) {
   const Compiled& program = compiled(expr);
   if (!program.program) return program.constant;
-  std::vector<int64_t> values;
-  for (const Expr& axis : program.slots)
-    values.push_back(is_value_axis(axis) ? evaluate(body_of_value(axis)).integer
-                                         : axes_.at(axis.axis_id()).value);
+  // Millions of these are asked for: memory is taken for long ones only.
+  constexpr size_t kFew = 8;
+  std::array<int64_t, kFew> few;
+  std::vector<int64_t> many(program.slots.size() > kFew ? program.slots.size() : 0);
+  const std::span<int64_t> values =
+      many.empty() ? std::span(few).first(program.slots.size()) : std::span(many);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Expr& axis = program.slots[k];
+    values[k] = is_value_axis(axis) ? evaluate(body_of_value(axis)).integer
+                                    : axes_.at(axis.axis_id()).value;
+  }
   return (*program.program)(values);
 }
 
@@ -146,10 +160,15 @@ Number Evaluator::combine(Op op, DType dtype, Number a, Number b) {
 Number Evaluator::load(const BodyNode& node) {
   const auto found = tensors_.find(node.tensor);
   LUMINAL_CHECK(found != tensors_.end(), "tensor {} is not in memory", node.tensor.value);
-  std::vector<int64_t> index;
-  for (const Expr& expr : node.exprs) index.push_back(evaluate(expr));
-  const std::optional<int64_t> position = position_in(found->second.extents(), index);
-  if (position) return number_of(found->second.at(*position));
+  int64_t position = 0;
+  bool is_inside = true;
+  const Extents& extents = found->second.extents();
+  for (size_t k = 0; k < extents.size(); ++k) {
+    const int64_t index = evaluate(node.exprs[k]);
+    is_inside = is_inside && index >= 0 && index < extents[k];
+    if (is_inside) position = position * extents[k] + index;  // anywhere else it may overflow
+  }
+  if (is_inside) return number_of(found->second.at(position));
   ++loads_outside_;
   return {};
 }
@@ -209,8 +228,9 @@ Number Evaluator::compute(BodyId id) {
   }
   if (node.op == Op::kSelect)
     return evaluate(node.children[evaluate(node.children[0]).integer != 0 ? 1 : 2]);
-  std::vector<Number> operands;
-  for (BodyId child : node.children) operands.push_back(evaluate(child));
+  std::array<Number, kMostOperands> places;
+  const std::span operands = std::span(places).first(node.children.size());
+  for (size_t k = 0; k < operands.size(); ++k) operands[k] = evaluate(node.children[k]);
   return rounding ? rounding(id, exact(node, operands, true), false) : apply(node, operands);
 }
 

@@ -134,7 +134,8 @@ KernelCheck::Trial& KernelCheck::trial(DataKind kind, const graph::DimValues& di
   }
   const auto side = is_ordinary ? GuardedMemory::Side::kEnd : GuardedMemory::Side::kBegin;
   const bool is_sided = kind == DataKind::kOneSided || kind == DataKind::kOtherSide;
-  const PointCounts points = dims == dims_ && !is_sided ? options_.points : options_.points.some();
+  const PointCounts typical = is_ordinary ? options_.points : options_.points.few();
+  const PointCounts points = dims == dims_ && !is_sided ? typical : options_.points.some();
   trials_.push_back(std::make_unique<Trial>(
       dims, KernelExpectation(arena_, kernel_, dims, kind, options_.seed, points, ordinary), side));
   trials_.back()->runs_again = is_ordinary && !once;

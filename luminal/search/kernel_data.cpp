@@ -246,13 +246,17 @@ class Filler {
   }
 
   /// So far from 0 that a maximum of it cannot begin with anything usual, and that e to its power
-  /// vanishes; in steps, so that some are equal.
+  /// vanishes; in steps, so that some are equal. Some are as near to 0 as any: of several largest
+  /// ones, which short rows have too, whatever axis they lie along, the first has to be found.
   kernel::Number of_one_side(graph::DType dtype) {
-    constexpr int64_t kFrom = 100, kTo = 140, kSteps = 32;
-    if (graph::is_float(dtype))
-      return {side_ * (kFrom + static_cast<double>(below((kTo - kFrom) * kSteps)) / kSteps), 0};
+    constexpr int64_t kFrom = 100, kTo = 140, kSteps = 32, kNearest = 8;
+    const bool is_nearest = below(kNearest) == 0;
+    if (graph::is_float(dtype)) {
+      const int64_t steps = is_nearest ? 0 : below((kTo - kFrom) * kSteps);
+      return {side_ * (kFrom + static_cast<double>(steps) / kSteps), 0};
+    }
     const int64_t least = graph::bits(dtype) < 8 ? 1 : 50;
-    const int64_t size = least + below(graph::bits(dtype) < 8 ? 6 : 50);
+    const int64_t size = least + (is_nearest ? 0 : below(graph::bits(dtype) < 8 ? 6 : 50));
     return {0.0, graph::is_unsigned(dtype) ? size : side_ * size};
   }
 

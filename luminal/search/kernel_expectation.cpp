@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <future>
 #include <limits>
 #include <random>
 #include <utility>
@@ -19,6 +20,9 @@ namespace {
 using graph::Array;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Points with so many values are worth threads.
+constexpr double kMuchWork = 1e5;
 
 /// How many elements are compared at a time.
 constexpr int64_t kBlock = 1024;
@@ -70,6 +74,21 @@ std::vector<int64_t> position(const std::vector<int64_t>& extents, int number,
 
 }  // namespace
 
+int PointCounts::with_work(double work) const {
+  constexpr double kCheap = 100;
+  const int most_of_these = work <= kCheap ? most_cheap : most;
+  return static_cast<int>(std::clamp(oracle_work / work, double(least), double(most_of_these)));
+}
+
+double seconds_of_points(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                         const graph::DimValues& dims) {
+  constexpr double kSecondsPerValue = 3e-7;  // of the four that are computed
+  const double work = work_per_point(arena, kernel, dims);
+  const PointCounts counts;
+  const int points = counts.with_work(work) + counts.few().with_work(work);
+  return points * values_per_point(arena, kernel, dims) * kSecondsPerValue;
+}
+
 /// The oracle and those that say how far from it one may be, on the data of an expectation.
 class KernelExpectation::Oracles {
  public:
@@ -81,7 +100,9 @@ class KernelExpectation::Oracles {
         first_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 1),
         second_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 2),
         far_(*of.arena_, *of.kernel_, of.dims_, of.data_, PointRounding::kMoved, of.seed_ + 3,
-             kFar) {}
+             kFar),
+        apart_(of.work_ > kMuchWork ? std::launch::async | std::launch::deferred
+                                    : std::launch::deferred) {}
 
   PointOracle& oracle() { return oracle_; }
 
@@ -97,16 +118,26 @@ class KernelExpectation::Oracles {
 
   /// All roots at one position of the axes.
   std::vector<ExpectedPoint> at(const std::vector<int64_t>& axes) {
-    return points_of(axes, {first_.at(axes), second_.at(axes)}, 1.0);
+    auto first = std::async(apart_, [&] { return first_.at(axes); });
+    auto second = std::async(apart_, [&] { return second_.at(axes); });
+    return points_of(
+        axes,
+        [&] {
+          return std::vector{first.get(), second.get()};
+        },
+        1.0);
   }
   /// The same with so many moved runs, moved farther: a right candidate is one or two deviations
   /// off, and where that makes a jump some of the runs jump as well.
   std::vector<ExpectedPoint> at_with_many(const std::vector<int64_t>& axes, int runs) {
-    std::vector<std::vector<PointValue>> moved;
-    for (int run = 0; run < runs; ++run) {
-      far_.forget();
-      moved.push_back(far_.at(axes));
-    }
+    const auto moved = [&] {
+      std::vector<std::vector<PointValue>> all;
+      for (int run = 0; run < runs; ++run) {
+        far_.forget();
+        all.push_back(far_.at(axes));
+      }
+      return all;
+    };
     return points_of(axes, moved, kFar);
   }
 
@@ -114,12 +145,14 @@ class KernelExpectation::Oracles {
   // So that the farthest of kManyRuns lies about as far as results may be off.
   static constexpr double kFar = kDeviations / 2;
 
-  /// `moved` are moved by `scale` times what rounding costs.
-  std::vector<ExpectedPoint> points_of(const std::vector<int64_t>& axes,
-                                       const std::vector<std::vector<PointValue>>& moved,
-                                       double scale) {
+  /// Values that `find_moved` gives are moved by `scale` times what rounding costs.
+  std::vector<ExpectedPoint> points_of(
+      const std::vector<int64_t>& axes,
+      const std::function<std::vector<std::vector<PointValue>>()>& find_moved, double scale) {
+    auto wide = std::async(apart_, [&] { return wide_.at(axes); });
     const std::vector<PointValue> written = oracle_.at(axes);
-    const std::vector<PointValue> exact = wide_.at(axes);
+    const std::vector<std::vector<PointValue>> moved = find_moved();
+    const std::vector<PointValue> exact = wide.get();
     std::vector<ExpectedPoint> points;
     for (size_t p = 0; p < written.size(); ++p) {
       double distance = 0;
@@ -169,6 +202,7 @@ class KernelExpectation::Oracles {
   PointOracle first_;
   PointOracle second_;
   PointOracle far_;
+  std::launch apart_;  // each of these computes what takes long on a thread of its own
 };
 
 KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::Kernel& kernel,
@@ -180,6 +214,7 @@ KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::K
       kind_(kind),
       seed_(seed),
       judge_(arena, kernel),
+      work_(work_per_point(arena, kernel, dims)),
       data_(random_tensors(arena, kernel, dims, kind, seed)),
       typical_(kernel.roots.size(), 0.0),
       relative_(kernel.roots.size(), 0.0),
@@ -191,15 +226,11 @@ KernelExpectation::KernelExpectation(const kernel::Arena& arena, const kernel::K
 void KernelExpectation::add_points(uint64_t seed, const PointCounts& counts) {
   Oracles oracles(*this);
   if (oracles.oracle().is_empty()) return;
-  constexpr double kCheap = 100;
-  constexpr double kMuch = 1e5;
+  constexpr int kLeastAsked = 6;
   constexpr int kMostAsked = 16;
-  const double work = work_per_point(*arena_, *kernel_, dims_);
-  const int most = work <= kCheap ? counts.most_cheap : counts.most;
-  const int count =
-      static_cast<int>(std::clamp(counts.oracle_work / work, double(counts.least), double(most)));
-  most_asked_ = static_cast<size_t>(std::min(count, kMostAsked));
-  many_runs_ = 2 * (work <= kMuch ? graph::kManyPairs : graph::kManyPairs / 2);
+  const int count = counts.with_work(work_);
+  most_asked_ = static_cast<size_t>(std::clamp(count, kLeastAsked, kMostAsked));
+  many_runs_ = 2 * (work_ <= kMuchWork ? graph::kManyPairs : graph::kManyPairs / 2);
   std::mt19937_64 random(seed);
   for (int k = 0; k < count; ++k)
     for (const ExpectedPoint& point : oracles.at(position(oracles.oracle().extents(), k, random)))

@@ -43,7 +43,15 @@ struct PointCounts {
 
   /// Fewer, where others are computed as well.
   PointCounts some() const { return {oracle_work / 4, least / 2, most / 4, most_cheap / 4}; }
+  /// As many, but fewer of those that take long: how far results may be off is known.
+  PointCounts few() const { return {oracle_work, least / 2, most, most_cheap}; }
+  /// How many points there are, if each has so many values.
+  int with_work(double work) const;
 };
+
+/// What computing points on ordinary and on special data takes, about, as long as nobody knows.
+double seconds_of_points(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                         const graph::DimValues& dims);
 
 /// See above.
 class KernelExpectation {
@@ -96,6 +104,7 @@ class KernelExpectation {
   DataKind kind_;
   uint64_t seed_;
   PointJudge judge_;
+  double work_;            // values of one point
   size_t most_asked_ = 1;  // elements of one result that the oracle is asked about
   int many_runs_ = 1;      // moved runs of one of them
   bool reads_outside_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -117,20 +118,31 @@ PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kerne
     extents_.push_back(evaluator_.extent(axis.axis_extent()));
   for (const kernel::Root& root : kernel.roots)
     shapes_.push_back(graph::extents_of(arena.tensor(root.tensor).shape, dims));
+  if (rounding != PointRounding::kAsWritten)
+    summed_products_ = codegen::summed_products(arena, kernel.roots);
   if (rounding == PointRounding::kWide) {
     for (const kernel::BodyId id : kernel::bodies_of(arena, kernel))
       if (is_product(arena[id])) products_[id] = {};
     evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
       const graph::DType dtype = arena_[id].dtype;
       if (products_.contains(id)) note_factor(id, partial);
-      return partial || graph::is_float(dtype) ? value : kernel::Evaluator::rounded(dtype, value);
+      return partial || graph::is_float(dtype) ? bounded(id, value, partial)
+                                               : kernel::Evaluator::rounded(dtype, value);
     };
   }
   if (rounding != PointRounding::kMoved) return;
   find_last_places();
   evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
-    return moved(id, value, partial);
+    return bounded(id, moved(id, value, partial), partial);
   };
+}
+
+kernel::Number PointOracle::bounded(kernel::BodyId id, kernel::Number value, bool partial) const {
+  const graph::DType dtype = arena_[id].dtype;
+  if (dtype != graph::DType::kF8E4M3 || partial || summed_products_.contains(id)) return value;
+  const double end = graph::Scalar::of(dtype, std::numeric_limits<double>::max()).as_double();
+  if (std::abs(value.real) > end) value.real = std::copysign(end, value.real);
+  return value;
 }
 
 void PointOracle::find_last_places() {
@@ -324,6 +336,20 @@ double work_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,
         work *= static_cast<double>(symbolic::evaluate(axis.axis_extent(), values));
     inside[id] = std::min(work, 1e18);
     total = std::max(total, inside[id]);
+  }
+  return total;
+}
+
+double values_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                        const graph::DimValues& dims) {
+  const symbolic::Values values(dims.begin(), dims.end());
+  double total = 0;
+  for (const kernel::BodyId id : kernel::bodies_of(arena, kernel)) {
+    double positions = 1;
+    for (const kernel::Expr& axis : arena[id].free)
+      if (std::ranges::count(kernel.axes, axis) == 0 && !kernel::is_value_axis(axis))
+        positions *= static_cast<double>(symbolic::evaluate(axis.axis_extent(), values));
+    total += positions;
   }
   return total;
 }

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,8 @@ class PointOracle {
   double stored_place(kernel::BodyId id) const;
   void round_factors(const kernel::BodyNode& product);
   kernel::Number moved(kernel::BodyId id, kernel::Number value, bool partial);
+  /// A value that is not beyond the ends of a dtype without infinities.
+  kernel::Number bounded(kernel::BodyId id, kernel::Number value, bool partial) const;
   /// Notes a factor of a product over axes, or its end.
   void note_factor(kernel::BodyId id, bool partial);
 
@@ -76,7 +79,8 @@ class PointOracle {
   kernel::Evaluator evaluator_;
   std::vector<int64_t> extents_;
   std::vector<graph::Extents> shapes_;
-  std::vector<double> last_places_;  // by body: how far a value may be off, relative to it
+  std::set<kernel::BodyId> summed_products_;  // which kernels do not round
+  std::vector<double> last_places_;           // by body: how far a value may be off, relative to it
   /// Results that others are made of, before they are rounded: what those see is rounded, or not.
   std::map<kernel::BodyId, double> used_results_;
   uint64_t random_ = 1;
@@ -99,8 +103,12 @@ bool may_have_few_digits(graph::Op op);
 /// Whether a node multiplies floats over axes.
 bool is_product(const kernel::BodyNode& node);
 
-/// Values that the oracle computes for one point, about.
+/// Values that the oracle computes for one point, about, if it computes everything wherever it is
+/// used.
 double work_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,
                       const graph::DimValues& dims);
+/// The same if each is computed once for every position that it depends on.
+double values_per_point(const kernel::Arena& arena, const kernel::Kernel& kernel,
+                        const graph::DimValues& dims);
 
 }  // namespace luminal::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 namespace luminal::search {
@@ -48,6 +49,26 @@ std::vector<std::string> quickest(const std::vector<Trial>& trials, size_t count
   if (times.size() > count) times.resize(count);
   std::vector<std::string> result;
   for (auto& [time, schedule] : times) result.push_back(std::move(schedule));
+  return result;
+}
+
+/// Where to look from: the best ways, and where the default does not count beside the best one what
+/// is near it, since the cost model had reasons for it. Where nothing counts, whatever the space
+/// begins with.
+std::vector<std::string> origins(const Space& space, const std::vector<Trial>& trials,
+                                 size_t count) {
+  std::vector<std::string> result = quickest(trials, count);
+  const auto is_rejected = [&](const std::string& way) {
+    return std::ranges::any_of(trials, [&](const Trial& trial) {
+      const auto* rejected = std::get_if<Rejected>(&trial.result);
+      return trial.schedule == way && rejected != nullptr &&
+             rejected->why != Rejected::Why::kInterrupted;
+    });
+  };
+  if (result.empty())
+    std::ranges::copy_if(space.starts(), std::back_inserter(result), is_rejected);
+  else if (is_rejected(space.starts().front()))
+    result.insert(result.begin() + 1, space.starts().front());
   return result;
 }
 
@@ -99,7 +120,7 @@ class LocalMoves : public Strategy {
     Proposal proposal(space, trials, count);
     proposal.add_all(space.starts());
     Random random = random_for(seed, trials);
-    for (const std::string& from : quickest(trials, kFrom)) {
+    for (const std::string& from : origins(space, trials, kFrom)) {
       if (proposal.is_full()) break;
       std::vector<std::string> moves = space.neighbours(from);
       shuffle(moves, random);
@@ -117,7 +138,7 @@ class Evolution : public Strategy {
     constexpr size_t kDraws = 40;  // of which some name what is known
     Proposal proposal(space, trials, count);
     proposal.add_all(space.starts());
-    const std::vector<std::string> population = quickest(trials, kPopulation);
+    const std::vector<std::string> population = origins(space, trials, kPopulation);
     if (population.empty()) return proposal.take();
     Random random = random_for(seed, trials);
     // The better of two: good ways have more children.

@@ -123,6 +123,27 @@ TEST(Strategy, LocalMovesStartAtTheQuickestThatCounts) {
   EXPECT_EQ(moves, (std::set<std::string>{"2,3", "3,2", "3,4"}));  // (4, 3) was rejected
 }
 
+TEST(Strategy, ADefaultThatDoesNotCountIsNotTheEnd) {
+  const Rejected wrong{Rejected::Why::kWrongResult, "no"};
+  const GridSpace alone(8), beside(8, {"0,0", "5,5"});
+  for (const StrategyKind kind : {StrategyKind::kLocalMoves, StrategyKind::kEvolution}) {
+    const auto strategy = make_strategy(kind);
+    const auto has = [&](const Space& space, const std::vector<Trial>& trials, const char* way) {
+      const auto proposed = strategy->propose(space, trials, 8, 3);
+      return std::ranges::count(proposed, way) > 0;
+    };
+    for (const char* near : {"0,1", "1,0"}) {
+      EXPECT_TRUE(has(alone, {{"0,0", wrong}}, near)) << to_string(kind);
+      EXPECT_TRUE(has(beside, {{"0,0", wrong}, {"5,5", Timing{9, 1, 9}}}, near)) << to_string(kind);
+      EXPECT_TRUE(has(beside, {{"0,0", wrong}, {"5,5", wrong}}, near)) << to_string(kind);
+      // What nobody let come to an end is for later.
+      const Rejected interrupted{Rejected::Why::kInterrupted, ""};
+      EXPECT_FALSE(has(alone, {{"0,0", interrupted}}, near)) << to_string(kind);
+    }
+    EXPECT_TRUE(has(beside, {{"0,0", wrong}, {"5,5", wrong}}, "5,4")) << to_string(kind);
+  }
+}
+
 TEST(Strategy, EvolutionMixesTheParents) {
   // Of (0, 5) and (5, 0) no single step leads to (0, 0) or (5, 5).
   const GridSpace space(8, {"0,5", "5,0"});

@@ -7,9 +7,6 @@
 namespace luminal::search {
 namespace {
 
-/// Runs of a way until it is checked, which is done on one thread mostly, and timed: a few where it
-/// takes long.
-constexpr double kRuns = 10;
 /// What making data is of the first trial, about, where nothing else is known.
 constexpr double kShareOfData = 0.5;
 
@@ -17,7 +14,7 @@ constexpr double kShareOfData = 0.5;
 
 size_t TrialTime::that_fit(size_t wanted, double default_us) const {
   if (!seconds_left_) return wanted;
-  const double seconds = std::max(seconds_per_way_, kRuns * default_us * 1e-6);
+  const double seconds = std::max(seconds_per_way_, kRunsPerWay * default_us * 1e-6);
   if (seconds <= 0) return wanted;
   const double ways = std::max(seconds_left_(), 0.0) / seconds;
   return ways >= static_cast<double>(wanted) ? wanted : static_cast<size_t>(ways);

@@ -11,6 +11,9 @@ namespace luminal::search {
 /// What trying a way takes for every byte of its tensors, about, as long as nothing else is known:
 /// data is made, copied and compared, and memory for all of it taken from the system.
 inline constexpr double kSecondsPerByte = 4e-9;
+/// Runs of a way until it is checked, which is done on one thread mostly, and timed: a few where it
+/// takes long.
+inline constexpr double kRunsPerWay = 10;
 /// So little of it is not worth a thought.
 inline constexpr double kLeastDataSeconds = 0.05;
 

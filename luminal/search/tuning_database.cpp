@@ -278,6 +278,24 @@ std::vector<std::string> TuningDatabase::interrupted(const TuningKey& key) const
   });
 }
 
+std::vector<InterruptedTrial> TuningDatabase::interrupted(support::Hash128 kernel) const {
+  return use([&](const SqliteConnection& connection) {
+    Statement query = connection.prepare(
+        "SELECT shapes, device, compiler, schedule, times FROM interrupted AS trial "
+        "WHERE kernel = ?1 AND NOT EXISTS (SELECT 1 FROM records WHERE "
+        "records.kernel = trial.kernel AND records.shapes = trial.shapes AND "
+        "records.device = trial.device AND records.compiler = trial.compiler AND "
+        "records.schedule = trial.schedule AND (why <> '' OR disturbed = 0)) "
+        "ORDER BY device, compiler, shapes, schedule");
+    query.bind(1, support::to_hex(kernel));
+    std::vector<InterruptedTrial> result;
+    while (query.step())
+      result.push_back(
+          {{kernel, query.text(0), query.text(1), query.text(2)}, query.text(3), query.integer(4)});
+    return result;
+  });
+}
+
 std::optional<Measurement> TuningDatabase::find(const TuningKey& key,
                                                 std::string_view schedule) const {
   return use([&](const SqliteConnection& connection) {

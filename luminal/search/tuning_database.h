@@ -38,6 +38,14 @@ struct TuningRecord {
   bool operator==(const TuningRecord&) const = default;
 };
 
+/// A schedule that was begun and did not come to an end in the time there was.
+struct InterruptedTrial {
+  TuningKey key;
+  std::string schedule;
+  int64_t times = 0;  ///< that this happened
+  bool operator==(const InterruptedTrial&) const = default;
+};
+
 /// A kernel of the database, for lists.
 struct TunedKernel {
   support::Hash128 kernel;
@@ -119,11 +127,13 @@ class TuningDatabase {
   /// scale.
   double record_batch(const std::vector<TuningRecord>& batch, const std::string& standard);
   /// Notes of schedules of one key that trying them was begun and not let come to an end. That is
-  /// no measurement, and nothing else that is asked for tells of it.
+  /// no measurement, and only what is below tells of it.
   void note_interrupted(const TuningKey& key, const std::vector<std::string>& schedules);
   /// Schedules that were interrupted and have neither a time that counts nor a rejection, those
   /// first that were so the fewest times.
   std::vector<std::string> interrupted(const TuningKey& key) const;
+  /// The same for all of one kernel, by device, compiler, shapes and schedule.
+  std::vector<InterruptedTrial> interrupted(support::Hash128 kernel) const;
   /// What is known of a schedule.
   std::optional<Measurement> find(const TuningKey& key, std::string_view schedule) const;
   /// The quickest schedule that counts; of equals the first by text.

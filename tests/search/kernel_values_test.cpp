@@ -230,6 +230,46 @@ TEST(KernelValues, TheFirstOfEqualMaximaIsFound) {
                     }}});
 }
 
+/// The last of the largest of every 12 values that lie so far from each other.
+void last_of_twelve(void* const* buffers, int64_t count, int64_t of, int64_t step) {
+  const auto* x = static_cast<const float*>(buffers[0]);
+  auto* y = static_cast<int64_t*>(buffers[1]);
+  for (int64_t i = 0; i < count; ++i) {
+    const float* from = x + i * of;
+    int64_t best = 0;
+    for (int64_t k = 1; k < 12 && !std::isnan(from[best * step]); ++k)
+      if (from[k * step] >= from[best * step] || std::isnan(from[k * step])) best = k;
+    y[i] = best;
+  }
+}
+
+TEST(KernelValues, TheFirstOfEqualMaximaIsFoundWhereThereIsNoOtherCandidate) {
+  // Points alone have to show it, of rows that are short.
+  const std::tuple<const char*, Write, runtime::CpuEntry> cases[] = {
+      {"rows",
+       [](Graph& g) {
+         return argmax(g.input("x", {400, 12}), 1);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         last_of_twelve(buffers, 400, 12, 1);
+       }},
+      {"columns",
+       [](Graph& g) {
+         return argmax(g.input("x", {12, 400}), 0);
+       },
+       [](void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+         last_of_twelve(buffers, 400, 1, 400);
+       }},
+  };
+  for (const auto& [name, write, last] : cases) {
+    Subject subject(write);
+    const auto why = subject.check().check(subject.with(last));
+    ASSERT_TRUE(why.has_value()) << name;
+    EXPECT_EQ(why->why, Why::kWrongResult) << name << ": " << why->detail;
+    EXPECT_EQ(subject.check().check(subject.candidate()), std::nullopt) << name;
+  }
+}
+
 TEST(KernelValues, MaximaAndMinimaSeeNothingElse) {
   expect_rejected({
       {"0",

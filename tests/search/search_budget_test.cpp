@@ -59,6 +59,37 @@ TEST(SearchBudget, WhatItTakesToMakeLargeDataDoesNotFitEither) {
   EXPECT_GT(times.plan_trials, 0);
 }
 
+/// Searches of kernels that take long: with little time nothing of them is tried, and the result
+/// says so, with more they are.
+void expect_untried_with(double little, const Tensor& y) {
+  graph::Graph graph = y.graph().ir();
+  graph.add_output("y", y.edge());
+  Slow times(0.1);
+  times.options.seconds = little;
+  const SearchedPlan result = search_plan(graph, kPlain, times.options);
+  EXPECT_EQ(times.kernel_trials, 0);
+  EXPECT_EQ(times.plan_trials, 0);
+  EXPECT_EQ(result.report.untried, PlanDraft(graph, kPlain).uses().size());
+  EXPECT_FALSE(result.report.finished);
+  EXPECT_NE(to_string(result.report).find("no time to try"), std::string::npos);
+  times.options.seconds = 1000;
+  const SearchReport later = search_plan(graph, kPlain, times.options).report;
+  EXPECT_GT(times.kernel_trials, 1);
+  EXPECT_EQ(later.untried, 0U);
+}
+
+TEST(SearchBudget, WhatTheOracleTakesLongForDoesNotFit) {
+  // A point is a sum of sums: seconds for data of a few megabytes.
+  Graph g;
+  const auto input = [&](const char* name) { return g.input(name, {1, 4, 4096, 64}); };
+  expect_untried_with(0.5, attention(input("q"), input("k"), input("v")));
+}
+
+TEST(SearchBudget, WhatRunsLongByTheCostModelDoesNotFit) {
+  Graph g;
+  expect_untried_with(1, matmul(g.input("a", {8192, 4096}), g.input("b", {4096, 4096})));
+}
+
 TEST(SearchBudget, AWayThatTakesTooLongIsInTheWayOfNoOther) {
   const graph::Graph graph = Net().ir();
   MadeUp times;

@@ -31,6 +31,7 @@ class Matcher {
 
   Recognised<AttentionPlan> run() {
     if (kernel_.roots.size() != 1) return Refusal{"it stores several results"};
+    if (computes_bounded()) return Refusal{"it computes f8e4m3, which has no infinities"};
     // Neighbours that share a byte may be results of two threads.
     if (graph::bits(arena_[kernel_.roots[0].value].dtype) < 8)
       return Refusal{"it stores elements that are smaller than a byte"};
@@ -41,6 +42,18 @@ class Matcher {
   }
 
  private:
+  /// Whether some value ends at the largest number of its dtype, which sums and exponentials here
+  /// do not.
+  bool computes_bounded() const {
+    const std::vector<BodyId> bodies = arena_.reachable(std::span(&kernel_.roots[0].value, 1));
+    return std::ranges::any_of(bodies, [&](BodyId id) {
+      const BodyNode& node = arena_[id];
+      const bool computes =
+          node.kind == BodyKind::kReduce || (node.kind == BodyKind::kOp && node.op != Op::kCast);
+      return computes && node.dtype == DType::kF8E4M3;
+    });
+  }
+
   bool refuse(std::string why) {
     why_ = std::move(why);
     return false;

@@ -17,6 +17,28 @@ using kernel::BodyNode;
 using llvm::Value;
 using symbolic::Expr;
 
+namespace {
+
+/// Whether a float may be larger than its operands.
+bool may_leave_range(Op op) {
+  switch (op) {
+    case Op::kRecip:
+    case Op::kExp:
+    case Op::kExp2:
+    case Op::kLog:
+    case Op::kLog2:
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kPow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 BodyValues::BodyValues(VectorBuilder& builder, const kernel::Arena& arena,
                        const OpCode::Options& options)
     : builder_(builder),
@@ -105,7 +127,7 @@ Value* BodyValues::operation(BodyId id) {
     VectorMath math(builder_, accuracy_of(id));
     if (Value* fused =
             fused_operation(arena_, node, math, [&](BodyId child) { return value_of(child); }))
-      return fused;
+      return bounded(id, fused);
   }
   llvm::SmallVector<Value*, 3> operands;
   int lanes = 1;
@@ -121,7 +143,13 @@ Value* BodyValues::operation(BodyId id) {
   const BodyId typed = node.op == Op::kSelect ? node.children[1] : node.children[0];
   Value* result = ops_.elementwise(node.op, arena_[typed].dtype, node.dtype, operands,
                                    accuracy_of(id), is_compared(id));
-  return as_written ? rounded(id, result) : result;
+  return as_written ? rounded(id, result) : bounded(id, result);
+}
+
+Value* BodyValues::bounded(BodyId id, Value* value) {
+  const BodyNode& node = arena_[id];
+  const bool may_leave = !op_options_.round_each && may_leave_range(node.op) && is_bounded(id);
+  return may_leave ? code_.bounded(node.dtype, value) : value;
 }
 
 /// Plain comparisons are one instruction, where a number made of them and compared again would be

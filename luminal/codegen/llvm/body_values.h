@@ -51,6 +51,9 @@ class BodyValues {
   virtual MathAccuracy accuracy_of(kernel::BodyId id) const;
   /// Whether a value is compared with what is computed elsewhere, which must give the same bits.
   virtual bool is_compared(kernel::BodyId /*id*/) const { return false; }
+  /// Whether a value stays within the range of a dtype that has no infinities, as it does in the
+  /// graph: beyond it there is nothing that the graph would go on with.
+  virtual bool is_bounded(kernel::BodyId /*id*/) const { return true; }
   virtual llvm::Value* where(const kernel::BodyNode& node);
   /// One of the two values of a choice by position.
   llvm::Value* chosen(llvm::Value* holds, const kernel::BodyNode& node);
@@ -70,6 +73,7 @@ class BodyValues {
   llvm::Value* compute(kernel::BodyId id);
   llvm::Value* operation(kernel::BodyId id);
   llvm::Value* rounded(kernel::BodyId id, llvm::Value* value);
+  llvm::Value* bounded(kernel::BodyId id, llvm::Value* value);
 
   OpCode::Options op_options_;
 };

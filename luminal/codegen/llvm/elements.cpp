@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "luminal/support/check.h"
 
@@ -404,6 +405,18 @@ Value* ElementCode::narrow(DType dtype, Value* value) {
 
 Value* ElementCode::round_to(DType dtype, Value* value) {
   return is_narrow_float(dtype) ? widen(dtype, narrow(dtype, value)) : value;
+}
+
+Value* ElementCode::bounded(DType dtype, Value* value) {
+  if (!is_narrow_float(dtype) || format_of(dtype).has_infinity) return value;
+  const double end = graph::Scalar::of(dtype, std::numeric_limits<double>::max()).as_double();
+  // NaN is neither above nor below.
+  for (const double limit : {end, -end}) {
+    llvm::Constant* last = VectorBuilder::number(value->getType(), limit);
+    Value* beyond = limit > 0 ? ir_.CreateFCmpOGT(value, last) : ir_.CreateFCmpOLT(value, last);
+    value = ir_.CreateSelect(beyond, last, value);
+  }
+  return value;
 }
 
 /// Double to float so that a second rounding, to any narrower format, gives what one would have

@@ -59,6 +59,8 @@ class ElementCode {
   llvm::Constant* number(graph::DType dtype, const graph::Scalar& value, int lanes);
   /// The nearest value of a float dtype, still as float; f32 and f64 pass through.
   llvm::Value* round_to(graph::DType dtype, llvm::Value* value);
+  /// Not beyond the ends of a dtype that has no infinities, with all digits.
+  llvm::Value* bounded(graph::DType dtype, llvm::Value* value);
 
   /// Bits as they lie in memory, as integers of their width, in register form; not for packed
   /// dtypes.

@@ -149,6 +149,21 @@ std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Roo
   return result;
 }
 
+std::set<BodyId> summed_products(const Arena& arena, std::span<const kernel::Root> roots) {
+  std::vector<BodyId> values;
+  for (const kernel::Root& root : roots) values.push_back(root.value);
+  std::set<BodyId> result;
+  for (const BodyId id : arena.reachable(values)) {
+    const BodyNode& node = arena[id];
+    if (node.kind != BodyKind::kReduce || node.op != Op::kSum) continue;
+    BodyId term = node.children[0];
+    while (arena[term].kind == BodyKind::kOp && arena[term].op == Op::kCast)
+      term = arena[term].children[0];
+    if (arena[term].kind == BodyKind::kOp && arena[term].op == Op::kMul) result.insert(term);
+  }
+  return result;
+}
+
 std::set<BodyId> values_of_few_digits(const Arena& arena, std::span<const kernel::Root> roots) {
   for (const kernel::Root& root : roots)
     // One kept row may serve two nodes that differ in their axes only, one of which is seen in

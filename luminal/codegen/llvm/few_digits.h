@@ -23,6 +23,10 @@ bool may_jump(graph::Op op, graph::DType dtype);
 std::set<kernel::BodyId> values_compared(const kernel::Arena& arena,
                                          std::span<const kernel::Root> roots);
 
+/// Products that are terms of sums, also in a wider float: they are added as they are.
+std::set<kernel::BodyId> summed_products(const kernel::Arena& arena,
+                                         std::span<const kernel::Root> roots);
+
 /// The float values below the roots whose relative error passes, at most added to others, into a
 /// result of 8 digits (bf16) or fewer, and into nothing else. Differences are not among what it
 /// passes through: they may be far smaller than what they are made of. None if a kernel has other

@@ -24,6 +24,7 @@ NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
       few_digits_(values_of_few_digits(arena, nest.kernel.roots)),
       plain_maxima_(plain_maxima(arena, nest.kernel.roots)),
       compared_(values_compared(arena, nest.kernel.roots)),
+      summed_products_(summed_products(arena, nest.kernel.roots)),
       sums_(nest.accumulators.size()) {}
 
 void NestEmitter::emit() {

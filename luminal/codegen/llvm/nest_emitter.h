@@ -222,6 +222,7 @@ class NestEmitter final : private BodyValues {
   llvm::Value* symbol(const symbolic::Expr& expr) override;
   MathAccuracy accuracy_of(kernel::BodyId id) const override;
   bool is_compared(kernel::BodyId id) const override { return compared_.contains(id); }
+  bool is_bounded(kernel::BodyId id) const override { return !summed_products_.contains(id); }
   llvm::Value* where(const kernel::BodyNode& node) override;
   bool is_assumed(const symbolic::Expr& test) const;
   llvm::Value* read_sum(size_t number);
@@ -242,6 +243,7 @@ class NestEmitter final : private BodyValues {
   std::set<kernel::BodyId> few_digits_;
   std::set<kernel::BodyId> plain_maxima_;
   std::set<kernel::BodyId> compared_;
+  std::set<kernel::BodyId> summed_products_;
 
   EntryArguments entry_;
   std::vector<Sum> sums_;

@@ -11,7 +11,8 @@
 // have none, the loops stand alone. Where little is computed (a norm), reading a row again from the
 // second cache takes longer than memory would wait: such rows take part only if they have two
 // stages whose rows the nearest cache holds. Two stages of short rows the processor overlaps by
-// itself.
+// itself. Nor do rows take part of which a later stage reads another operand for the first time:
+// row by row that is read while nothing else is, here beside the first stage, in another row.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -53,13 +54,29 @@ std::optional<NestPlan::Pipeline> NestPlan::find_pipeline() const {
   if (!rows || *rows < kFewestRows || row->body.back().kind != StatementKind::kLoop)
     return std::nullopt;
   Pipeline result;
+  std::set<kernel::NodeId> begun;  // operands that the first stage reads
+  const auto reads_another = [&](const Statement& loop) {
+    const bool is_first = result.loops.empty();
+    std::vector<BodyId> values;
+    values_in(loop.body, values);
+    const std::vector<BodyId> inside = arena_.reachable(values);
+    return std::any_of(inside.begin(), inside.end(), [&](BodyId id) {
+      const kernel::BodyNode& node = arena_[id];
+      if (node.kind != kernel::BodyKind::kLoad || !kernel::contains(node.free, loop.axes[0]) ||
+          !kernel::contains(node.free, row->axes.back()))
+        return false;
+      if (is_first) begun.insert(node.tensor);
+      return !begun.contains(node.tensor);
+    });
+  };
   for (size_t k = 0; k < row->body.size(); ++k) {
     const Statement& statement = row->body[k];
     if (statement.kind == StatementKind::kLet && !graph::is_float(arena_[statement.value].dtype))
       return std::nullopt;
     if (statement.kind != StatementKind::kLoop) continue;
     if (!is_whole_row(statement) ||
-        statement.axes[0].axis_extent() != row->body.back().axes[0].axis_extent())
+        statement.axes[0].axis_extent() != row->body.back().axes[0].axis_extent() ||
+        reads_another(statement))
       return std::nullopt;
     result.computes_much = result.computes_much || is_costly_along(statement);
     result.loops.push_back(k);

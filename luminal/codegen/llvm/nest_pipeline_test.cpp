@@ -92,8 +92,9 @@ struct Rows {
       const NodeId shifted = less_row(x, most);
       const NodeId e = unary(Op::kExp, shifted);
       const NodeId total = reduced(Op::kSum, e);
-      const NodeId y = name == "log softmax" ? less_row(shifted, unary(Op::kLog, total))
-                                             : with_row(Op::kMul, e, unary(Op::kRecip, total));
+      NodeId y = name == "log softmax" ? less_row(shifted, unary(Op::kLog, total))
+                                       : with_row(Op::kMul, e, unary(Op::kRecip, total));
+      if (name == "gated softmax") y = binary(Op::kMul, y, input("gate", shape(), 8));
       graph().add_output("y", graph().whole(y));
       if (name == "softmax and maximum") graph().add_output("most", graph().whole(most));
     } else if (name == "norm of exponentials") {
@@ -281,7 +282,8 @@ TEST(NestPipeline, OthersGoRowByRow) {
   EXPECT_EQ(stages(512, 1024, DType::kF32, "rms norm"), 0U);
   EXPECT_EQ(stages(512, 2048, DType::kF32, "layer norm"), 0U);  // three rows at a time
   EXPECT_EQ(stages(512, 4096, DType::kF32, "rms norm with weights"), 0U);
-  EXPECT_EQ(stages(512, 512, DType::kBF16, "softmax"), 0U);  // narrow results
+  EXPECT_EQ(stages(512, 512, DType::kBF16, "softmax"), 0U);       // narrow results
+  EXPECT_EQ(stages(512, 512, DType::kF32, "gated softmax"), 0U);  // two operands from memory
 }
 
 TEST(NestPipeline, ResultsOfWholeRowsBesideTheirSums) {

@@ -33,7 +33,7 @@ Value* ProductEmitter::minimum(Value* a, Value* b) {
 Value* value_of_sum(BodyCode& body, DType accumulator, DType dtype, Value* sum) {
   // In registers a narrow float is an f32 already.
   const bool is_narrow = graph::is_float(dtype) && graph::bits(dtype) < 32;
-  if (is_narrow && accumulator == DType::kF32) return sum;
+  if (is_narrow && accumulator == DType::kF32) return body.elements().bounded(dtype, sum);
   return body.elements().cast(accumulator, dtype, sum);
 }
 

@@ -1,5 +1,7 @@
 #include "luminal/codegen/llvm/gemm_panels.h"
 
+#include <algorithm>
+
 #include "luminal/codegen/llvm/gemm_pack.h"
 
 namespace luminal::codegen {
@@ -9,7 +11,15 @@ using llvm::Value;
 PanelEmitter::PanelEmitter(llvm::Module& module, const CpuTarget& target, const GemmCode& code)
     : ProductEmitter(module, target, code, code.specs[0].accumulator),
       spec_(code.specs[0]),
-      layout_(spec_, target) {}
+      layout_(spec_, target) {
+  // Two vectors of floats are rounded to bf16 by one instruction, and leave as a whole line.
+  const bool narrow = std::all_of(plan_.roots.begin(), plan_.roots.end(), [&](const auto& root) {
+    return code.arena->tensor(root.tensor).dtype == graph::DType::kBF16;
+  });
+  const int lanes = 2 * sum_lanes_;
+  if (narrow && target.has(runtime::CpuFeature::kAvx512bf16) && spec_.nr % lanes == 0)
+    finished_lanes_ = lanes;
+}
 
 void PanelEmitter::begin(std::string_view name) {
   ProductEmitter::begin(name);

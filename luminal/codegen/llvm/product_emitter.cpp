@@ -15,6 +15,7 @@ ProductEmitter::ProductEmitter(llvm::Module& module, const CpuTarget& target, co
       plan_(code.plan),
       accumulator_(accumulator),
       sum_lanes_(target.lanes(graph::bits(accumulator))),
+      finished_lanes_(sum_lanes_),
       body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
 
 void ProductEmitter::begin(std::string_view name) {
@@ -38,7 +39,7 @@ Value* value_of_sum(BodyCode& body, DType accumulator, DType dtype, Value* sum) 
 }
 
 void ProductEmitter::finish(Value* row, Value* rows, llvm::ArrayRef<Value*> sums, Value* sums_row) {
-  const int lanes = sum_lanes_;
+  const int lanes = finished_lanes_;
   builder_.loop(builder_.index(0), columns_, builder_.index(lanes), [&](Value* column) {
     const BodyCode::Scope in_vector(body_);
     const auto finish_rows = [&](Value* mask) {
@@ -82,7 +83,7 @@ void ProductEmitter::find_what_rows_share() {
 Value* ProductEmitter::load_sum(Value* place) {
   const auto load = [&](Value* part) {
     Value* from = parts_ == 1 ? place : builder_.offset(place, ir_.CreateMul(part, part_bytes_));
-    return body_.elements().load(accumulator_, from, builder_.index(0), sum_lanes_);
+    return body_.elements().load(accumulator_, from, builder_.index(0), finished_lanes_);
   };
   const Carried first{load(builder_.index(0))};
   if (parts_ == 1) return first[0];

@@ -32,6 +32,7 @@ class ProductEmitter {
   const ContractionPlan& plan_;
   graph::DType accumulator_;
   int sum_lanes_;
+  int finished_lanes_;  ///< of the vectors in which sums are finished: sum_lanes_ or more
   BodyCode body_;
   EntryArguments entry_;
   llvm::Value* n_ = nullptr;

@@ -26,7 +26,9 @@ struct Sides {
   AxisSet a_axes, b_axes;
 };
 
-/// Both sides begin with one factor; the others join the side whose axes they stay within.
+/// Both sides begin with one factor; the others join the side whose axes they stay within, and if
+/// they fit both, the one with fewer: there they are computed for fewer elements. (What is done to
+/// one row before a product would else be done to every column of the matrix.)
 std::optional<Sides> divide(const Arena& arena, std::span<const BodyId> factors,
                             const AxisSet& bound, size_t first, size_t second) {
   Sides sides{{factors[first]},
@@ -36,12 +38,11 @@ std::optional<Sides> divide(const Arena& arena, std::span<const BodyId> factors,
   for (size_t k = 0; k < factors.size(); ++k) {
     if (k == first || k == second) continue;
     const AxisSet axes = outputs_of(arena, factors[k], bound);
-    if (is_subset(axes, sides.a_axes))
-      sides.a.push_back(factors[k]);
-    else if (is_subset(axes, sides.b_axes))
-      sides.b.push_back(factors[k]);
-    else
-      return std::nullopt;
+    const bool fits_a = is_subset(axes, sides.a_axes);
+    const bool fits_b = is_subset(axes, sides.b_axes);
+    if (!fits_a && !fits_b) return std::nullopt;
+    const bool joins_a = fits_a && !(fits_b && sides.b_axes.size() < sides.a_axes.size());
+    (joins_a ? sides.a : sides.b).push_back(factors[k]);
   }
   return sides;
 }

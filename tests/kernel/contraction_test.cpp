@@ -88,6 +88,14 @@ TEST(Contraction, CastsArePlainAndOtherPrologueIsNot) {
             "batch | m 8 | n 32 | k 16 | aprologue | b 16 1 | epilogue");
 }
 
+TEST(Contraction, WhatIsDoneToOneRowIsNotDoneToEveryColumn) {
+  Graph g;
+  Tensor x = g.input("x", {1, 16}), w = g.input("w", {32, 16});
+  const std::string expected = "batch | m | n 32 | k 16 | aprologue | b 16 1";
+  EXPECT_EQ(contraction_of(matmul(x * exp(x), transpose(w))), expected);
+  EXPECT_EQ(contraction_of(matmul(w, squeeze(x * exp(x)))), expected);
+}
+
 TEST(Contraction, ConvolutionIsOneWithStridesThatOverlap) {
   Graph g;
   Tensor x = g.input("x", {2, 3, 9, 9}), w = g.input("w", {4, 3, 3, 3});

@@ -46,8 +46,8 @@ inline std::vector<double> interleaved(const std::vector<std::function<void()>>&
   double spent = 0;
   while (spent < budget_seconds || samples[0].size() < 5)
     for (size_t i = 0; i < functions.size(); ++i) {
-      // What ran before left other data in the caches.
-      if (repeats[i] > 1) functions[i]();
+      // What ran before left other data in the caches; peers are timed after a call of theirs too.
+      functions[i]();
       const double time = seconds(own_time, [&] {
         for (int j = 0; j < repeats[i]; ++j) functions[i]();
       });

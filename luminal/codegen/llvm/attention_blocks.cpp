@@ -35,7 +35,7 @@ AttentionBlocks::AttentionBlocks(VectorBuilder& builder, const AttentionCode& co
       plan_(code.plan),
       schedule_(code.schedule),
       lanes_(code.schedule.lanes),
-      body_(builder, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+      body_(builder, *code.arena, {code.round_each, MathAccuracy::kFull}, code.kernel.roots) {}
 
 EntryArguments AttentionBlocks::begin(std::string_view name) {
   const EntryArguments entry = builder_.begin_entry(name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 
 namespace luminal::codegen {
@@ -14,8 +15,14 @@ using llvm::Value;
 using symbolic::Expr;
 
 BodyCode::BodyCode(VectorBuilder& builder, const kernel::Arena& arena,
-                   const OpCode::Options& options)
-    : BodyValues(builder, arena, options) {}
+                   const OpCode::Options& options, std::span<const kernel::Root> roots)
+    : BodyValues(builder, arena, options) {
+  if (!options.round_each) few_digits_ = values_of_few_digits(arena, roots);
+}
+
+MathAccuracy BodyCode::accuracy_of(BodyId id) const {
+  return few_digits_.contains(id) ? MathAccuracy::kBf16 : BodyValues::accuracy_of(id);
+}
 
 void BodyCode::set_axis(const Expr& axis, Value* position) {
   if (axis.is_axis()) axes_[axis.axis_id()] = position;

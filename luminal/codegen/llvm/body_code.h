@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ namespace luminal::codegen {
 /// does not run before what follows it (loop bodies, branches).
 class BodyCode final : private BodyValues {
  public:
-  BodyCode(VectorBuilder& builder, const kernel::Arena& arena, const OpCode::Options& options);
+  /// The roots are what values end in: functions have no more digits than these keep.
+  BodyCode(VectorBuilder& builder, const kernel::Arena& arena, const OpCode::Options& options,
+           std::span<const kernel::Root> roots);
 
   /// Where a tensor lies, what a dim is.
   void set_buffer(kernel::NodeId tensor, llvm::Value* pointer) { buffers_[tensor] = pointer; }
@@ -77,6 +80,7 @@ class BodyCode final : private BodyValues {
     std::map<int64_t, llvm::Value*> first;
     llvm::Value* mask = nullptr;  // its lanes; null: all
   };
+  MathAccuracy accuracy_of(kernel::BodyId id) const override;
   llvm::Value* where(const kernel::BodyNode& node) override;
   llvm::Value* held(kernel::BodyId /*id*/) override { return nullptr; }
   llvm::Value* in_range(std::span<const symbolic::Expr> index, const graph::Shape& shape,
@@ -106,6 +110,7 @@ class BodyCode final : private BodyValues {
   bool is_contiguous(graph::DType dtype, const symbolic::Expr& position, bool masked) const;
   std::optional<int> short_stride(graph::DType dtype, const symbolic::Expr& position) const;
 
+  std::set<kernel::BodyId> few_digits_;
   int lanes_ = 1;
   int step_ = 1;  // from lane to lane
   std::vector<symbolic::Expr> lane_axes_;

@@ -16,7 +16,7 @@ ProductEmitter::ProductEmitter(llvm::Module& module, const CpuTarget& target, co
       accumulator_(accumulator),
       sum_lanes_(target.lanes(graph::bits(accumulator))),
       finished_lanes_(sum_lanes_),
-      body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}) {}
+      body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}, code.plan.roots) {}
 
 void ProductEmitter::begin(std::string_view name) {
   entry_ = builder_.begin_entry(name);

@@ -29,7 +29,7 @@ class ScanEmitter {
         ir_(builder_.ir()),
         code_(code),
         plan_(code.plan),
-        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}),
+        body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}, code.roots),
         ops_(builder_, body_.elements(), {code.round_each, MathAccuracy::kFull}),
         dtype_(register_dtype(plan_.dtype)),
         carried_(code.carried()) {}

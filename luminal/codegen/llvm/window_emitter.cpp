@@ -11,7 +11,7 @@ WindowEmitter::WindowEmitter(llvm::Module& module, const CpuTarget& target, cons
     : builder_(module, target),
       ir_(builder_.ir()),
       plan_(code.plan),
-      body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}),
+      body_(builder_, *code.arena, {code.round_each, MathAccuracy::kFull}, code.plan.base.roots),
       window_code_(code),
       accumulator_(accumulator) {}
 

@@ -63,6 +63,31 @@ TEST(Tiles, ThreadsHaveRowsOfTheirOwnWherePanelsMakeUnequalShares) {
   EXPECT_FALSE(choose_gemm(problem, target).rows_outer);
 }
 
+TEST(Tiles, WhatIsLeftOfColumnsIsWholeAndHalfVectors) {
+  GemmProblem problem{.m = 130, .n = 130, .k = 130};
+  problem.b_readable = true;
+  EXPECT_EQ(choose_gemm(problem, cpu_target("znver4")).column_tail, 8);
+  problem.n = 137;
+  EXPECT_EQ(choose_gemm(problem, cpu_target("znver4")).column_tail, 16);
+  problem.a = problem.b = problem.accumulator = DType::kF64;
+  EXPECT_EQ(choose_gemm(problem, cpu_target("znver4")).column_tail % 8, 4);
+}
+
+TEST(Tiles, ManyRowsOfAPlainMatrixAreMultipliedByWidePanels) {
+  const CpuTarget target = cpu_target("znver4");
+  GemmProblem problem{.m = 512, .n = 512, .k = 512};
+  problem.b_plain = problem.b_readable = true;
+  const GemmSpec wide = choose_gemm(problem, target);
+  EXPECT_EQ(wide.b_source, GemmB::kPackedHere);
+  EXPECT_EQ(wide.nr, 64);
+  EXPECT_EQ(wide.ahead, 1);
+  // Whole tiles, where a large result goes past the caches.
+  problem.k = 64;
+  problem.batch = 24;
+  problem.streams = true;
+  EXPECT_EQ(choose_gemm(problem, target).mr, 4);
+}
+
 TEST(Tiles, LargeResultsGoPastTheCachesWhereTilesStoreWholeLines) {
   for (const auto& [batch, m, n] :
        {std::tuple<int64_t, int64_t, int64_t>{1, 16, 64}, {3, 32, 128}, {2, 16, 68}, {2, 13, 64}})

@@ -59,7 +59,7 @@ class AttentionEmitter : AttentionBlocks {
   }
 
   llvm::Function* tile(const GemmSpec& spec) {
-    return GemmTile(builder_, spec, spec.mr, spec.nr / lanes_, false).emit();
+    return GemmTile(builder_, spec, spec.mr, spec.nr, false).emit();
   }
 
   /// A block of queries and all of their keys.

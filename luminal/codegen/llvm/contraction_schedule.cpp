@@ -328,6 +328,9 @@ class Scheduler {
       const auto stride = first.a.place->outer_stride.constant_value();
       problem.a_aligned = !stride || *stride * graph::bits(problem.a) / 8 % 4096 == 0;
     }
+    const int64_t stored = graph::bits(arena_.tensor(plan_.roots[0].tensor).dtype) / 8;
+    problem.streams = options_.streaming_bytes > 0 && plan_.roots.size() == 1 &&
+                      problem.batch * problem.m * problem.n * stored > options_.streaming_bytes / 2;
     problem.a_panels =
         problem.m_known && plan_.m.flat.is_axis() &&
         std::all_of(plan_.products.begin(), plan_.products.end(), [](const Product& each) {

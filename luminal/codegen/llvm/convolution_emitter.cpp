@@ -29,12 +29,12 @@ class ConvolutionEmitter : WindowEmitter {
  private:
   void emit_tiles() {
     const int mr = code_.spec.mr;
-    const int vectors = layout_.vectors();
-    tiles_.full = WindowTile(builder_, code_, mr, vectors).emit();
+    const int nr = code_.spec.nr;
+    tiles_.full = WindowTile(builder_, code_, mr, nr).emit();
     if (code_.spec.column_tail > 0)
       tiles_.few_columns = WindowTile(builder_, code_, mr, code_.spec.column_tail).emit();
     if (code_.spec.row_tail > 0)
-      tiles_.few_rows = WindowTile(builder_, code_, code_.spec.row_tail, vectors).emit();
+      tiles_.few_rows = WindowTile(builder_, code_, code_.spec.row_tail, nr).emit();
   }
 
   /// Splits a number into the position of one digit and what is left.

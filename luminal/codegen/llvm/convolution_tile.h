@@ -8,11 +8,11 @@
 
 namespace luminal::codegen {
 
-/// See above. `rows` of `vectors`, all of which are there.
+/// See above. `rows` of `columns`, all of which are there.
 class WindowTile : public GemmTile {
  public:
-  WindowTile(VectorBuilder& builder, const ConvolutionCode& code, int rows, int vectors)
-      : GemmTile(builder, code.spec, rows, vectors, true), code_(code) {}
+  WindowTile(VectorBuilder& builder, const ConvolutionCode& code, int rows, int columns)
+      : GemmTile(builder, code.spec, rows, columns, true), code_(code) {}
 
  protected:
   Carried run_over_k(const Carried& initial) override;

@@ -67,7 +67,7 @@ struct GemmSpec {
   int kc = 0;               ///< k of one pass; 0: all. Needs a row_block
   int split = 1;            ///< parts of k, each summed on its own and added up afterwards
   int row_tail = 0;         ///< another tile for at most so many rows; 0: none
-  int column_tail = 0;      ///< another tile for at most so many vectors; 0: none
+  int column_tail = 0;      ///< another tile for at most so many columns; 0: none
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
   int ahead = 0;            ///< lines of what comes next that a tile asks for in a step of k
   GemmBlocks blocks = {};   ///< with tiles of fma or bf16 dots
@@ -129,6 +129,7 @@ struct GemmProblem {
   bool b_one_k = true;      ///< k is one axis of B, so that parts of it can be packed
   bool b_plain = false;     ///< a matrix that lies in memory, whichever way
   bool a_aligned = false;   ///< rows of A begin at the same place of a page
+  bool streams = false;     ///< the result is so large that whole tiles store past the caches
   int threads = 1;
   int products = 1;
 };

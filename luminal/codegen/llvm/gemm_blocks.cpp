@@ -18,7 +18,7 @@ constexpr int kDigitsPerWord = 8;
 class BlockTile : public GemmTile {
  public:
   BlockTile(VectorBuilder& builder, const GemmSpec& spec, int rows, bool whole)
-      : GemmTile(builder, spec, rows, spec.nr / GemmLayout(spec, builder.target()).lanes(), whole),
+      : GemmTile(builder, spec, rows, spec.nr, whole),
         elements_(builder),
         lanes_(layout_.lanes()),
         words_(spec.blocks.size / kDigitsPerWord) {

@@ -53,7 +53,6 @@ class GemmEmitter : PanelEmitter {
       full_ = storing_ = emit_amx_tile(builder_, spec_);
       return;
     }
-    const int vectors = layout_.vectors();
     if (spec_.blocks.size > 0) {
       full_ = storing_ = emit_block_tile(builder_, spec_, spec_.mr, spec_.whole_rows);
       if (spec_.row_tail > 0)
@@ -63,16 +62,17 @@ class GemmEmitter : PanelEmitter {
     if (direct) storing_ = storing_tile();
     if (direct && code_.has_whole_tiles()) return;
     const bool same = direct && code_.stored_dtype() == spec_.accumulator;
-    full_ = same ? storing_ : GemmTile(builder_, spec_, spec_.mr, vectors, spec_.whole_rows).emit();
+    full_ =
+        same ? storing_ : GemmTile(builder_, spec_, spec_.mr, spec_.nr, spec_.whole_rows).emit();
     if (spec_.row_tail > 0)
-      few_rows_ = GemmTile(builder_, spec_, spec_.row_tail, vectors, spec_.whole_rows).emit();
+      few_rows_ = GemmTile(builder_, spec_, spec_.row_tail, spec_.nr, spec_.whole_rows).emit();
     if (spec_.column_tail > 0)
       few_columns_ = GemmTile(builder_, spec_, spec_.mr, spec_.column_tail, false).emit();
   }
 
   /// The tile that stores into the result where it is whole.
   llvm::Function* storing_tile() {
-    GemmTile tile(builder_, spec_, spec_.mr, layout_.vectors(), spec_.whole_rows);
+    GemmTile tile(builder_, spec_, spec_.mr, spec_.nr, spec_.whole_rows);
     tile.store_as(code_.stored_dtype());
     // A result of this size was in no near cache before.
     constexpr int64_t kFar = int64_t{1} << 20;
@@ -384,9 +384,8 @@ class GemmEmitter : PanelEmitter {
       by_rows();
       return;
     }
-    const int64_t few = int64_t{spec_.column_tail} * layout_.lanes();
     builder_.if_else(
-        ir_.CreateICmpSLE(columns_, builder_.index(few)),
+        ir_.CreateICmpSLE(columns_, builder_.index(spec_.column_tail)),
         [&] { return call(few_columns_, arguments); }, by_rows);
   }
 

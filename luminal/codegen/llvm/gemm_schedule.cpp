@@ -34,7 +34,22 @@ GemmB source_of(const GemmProblem& problem, const GemmSpec& spec) {
   return readable && problem.m < 256 ? GemmB::kInPlace : GemmB::kPackedHere;
 }
 
+/// The columns of a tile for what is left over: whole vectors, or a half at the end. No processor
+/// takes longer for a half, and those that put large vectors together from two halves take half as
+/// long.
+int64_t tail_columns(int64_t rest, int lanes, DType dtype) {
+  constexpr int kLeastBits = 128;
+  const int64_t unit = std::max(lanes / 2, std::min(lanes, kLeastBits / graph::bits(dtype)));
+  return (rest + unit - 1) / unit * unit;
+}
+
+/// Whether tiles read all of a large A again for every panel of a plain matrix that they pack.
+bool reads_rows_again(const GemmProblem& problem, const GemmSpec& spec) {
+  return problem.b_plain && source_of(problem, spec) == GemmB::kPackedHere;
+}
+
 /// Vector products that a tile needs for the whole matrix, with what starting and storing costs.
+/// Half vectors count as whole ones, which they are as slow as on some processors.
 double cost_of(const Tile& tile, const GemmProblem& problem, int lanes) {
   constexpr double kPerTile = 30;
   constexpr double kPerSum = 3;
@@ -51,6 +66,23 @@ double cost_of(const Tile& tile, const GemmProblem& problem, int lanes) {
   if (row_tail > 0) cost += static_cast<double>(panels) * tile_cost(row_tail, tile.vectors);
   if (column_tail > 0)
     cost += static_cast<double>(rows + (row_tail > 0 ? 1 : 0)) * tile_cost(tile.mr, column_tail);
+  return cost;
+}
+
+/// What comes from further away, in the same unit: A once for every panel, and lines of a large
+/// result, which are read before they are written unless whole tiles store them past the caches.
+double cost_of_lines(const Tile& tile, const GemmProblem& problem, int lanes) {
+  constexpr double kPerLineOfA = 0.5;
+  constexpr double kPerLineOfResult = 3;
+  constexpr double kLineBits = 512;
+  const int64_t nr = int64_t{tile.vectors} * lanes;
+  const auto lines = [](int64_t elements, DType dtype) {
+    return static_cast<double>(elements) * graph::bits(dtype) / kLineBits;
+  };
+  const auto panels = static_cast<double>((problem.n + nr - 1) / nr);
+  double cost = panels * lines(problem.m * problem.k, problem.a) * kPerLineOfA;
+  if (problem.streams && (problem.m % tile.mr != 0 || problem.n % nr != 0))
+    cost += lines(problem.m * problem.n, problem.accumulator) * kPerLineOfResult;
   return cost;
 }
 
@@ -72,12 +104,11 @@ void set_tile(GemmSpec& spec, const GemmProblem& problem, int lanes, const CpuTa
   } else {
     spec.row_tail = spec.mr > 4 ? spec.mr / 2 : 0;
   }
-  const int64_t rest = problem.n % spec.nr;
+  spec.column_tail = tile.vectors / 2 * lanes;
   if (problem.n_known)
-    spec.column_tail = rest == 0 ? 0 : static_cast<int>((rest + lanes - 1) / lanes);
-  else
-    spec.column_tail = tile.vectors / 2;
-  if (spec.column_tail == tile.vectors) spec.column_tail = 0;
+    spec.column_tail =
+        static_cast<int>(tail_columns(problem.n % spec.nr, lanes, problem.accumulator));
+  if (spec.column_tail == spec.nr) spec.column_tail = 0;
 }
 
 /// Rows per item: a panel's rows are cut only where panels alone would leave threads idle.
@@ -206,8 +237,10 @@ void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& lay
   constexpr int64_t kLine = 64;
   const int64_t bytes = std::max(1, graph::bits(problem.b) / 8);
   const bool packed_ahead = spec.b_source == GemmB::kPrepacked;
-  if ((!packed_ahead && !problem.b_plain) || problem.m >= 512 ||
-      problem.n * problem.k * bytes < kInCache)
+  // A panel that is packed here is waited for however many rows use it.
+  const bool many = problem.m >= 512 && spec.b_source != GemmB::kPackedHere;
+  if ((!packed_ahead && !problem.b_plain) || many ||
+      problem.batch * problem.n * problem.k * bytes < kInCache)
     return;
   if (spec.row_block > 0 && spec.row_block < problem.m) return;
   if (packed_ahead) {
@@ -378,6 +411,7 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
                                                      : std::span<const Tile>(kNarrow);
   GemmSpec base = base_spec(problem, target);
   const int lanes = GemmLayout(base, target).lanes();
+  const bool reads_again = reads_rows_again(problem, base);
   std::vector<std::pair<double, Tile>> ranked;
   for (const Tile& tile : tiles) {
     if (!tile_fits(tile.mr * tile.vectors, tile.vectors, target)) continue;
@@ -388,8 +422,11 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     // Many rows at one place of their pages fight for one set of the first cache.
     if (tile.mr > 8 && (problem.a_aligned || !problem.m_known)) continue;
     double cost = cost_of(tile, problem, lanes);
-    // Tiles of about eight rows measure best where nothing else decides.
-    if (tile.mr != 8) cost *= tile.mr > 8 ? 1.015 : 1.01;
+    // Tiles of about eight rows measure best where nothing else decides, and so do those of fewer
+    // and wider rows where A is read again for every panel.
+    if (reads_again) cost += cost_of_lines(tile, problem, lanes);
+    const bool enough = reads_again && 2 * tile.mr * tile.vectors >= target.vector_registers();
+    if (tile.mr > 8 || (tile.mr < 8 && !enough)) cost *= tile.mr > 8 ? 1.015 : 1.01;
     ranked.emplace_back(cost, tile);
   }
   std::stable_sort(ranked.begin(), ranked.end(),

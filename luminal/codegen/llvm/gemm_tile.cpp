@@ -8,8 +8,12 @@ namespace luminal::codegen {
 
 using llvm::Value;
 
-llvm::Type* GemmTile::sum_vector() {
-  return ElementCode(builder_).register_type(spec_.accumulator, layout_.lanes());
+int GemmTile::lanes(int vector) const {
+  return std::min(layout_.lanes(), columns_ - vector * layout_.lanes());
+}
+
+llvm::Type* GemmTile::sum_vector(int vector) {
+  return ElementCode(builder_).register_type(spec_.accumulator, lanes(vector));
 }
 
 llvm::Function* GemmTile::emit() {
@@ -19,7 +23,7 @@ llvm::Function* GemmTile::emit() {
   for (const TileArgument pointer : {kTileA, kTileB, kTileOut}) types[pointer] = builder_.pointer();
   if (spec_.ahead > 0) types[kTileAhead] = builder_.pointer();
   function_ =
-      builder_.begin_function(fmt::format("tile{}x{}", rows_, vectors_), ir_.getVoidTy(), types);
+      builder_.begin_function(fmt::format("tile{}x{}", rows_, columns_), ir_.getVoidTy(), types);
   function_->addFnAttr(llvm::Attribute::NoInline);
   // Rows past the end repeat the last one: harmless to read, and never looked at.
   Value* last_row = ir_.CreateSub(argument(kTileRows), builder_.index(1));
@@ -41,7 +45,8 @@ Value* GemmTile::out_place(int row, int vector) {
 
 void GemmTile::store_sums(llvm::ArrayRef<Value*> sums) {
   // Narrow elements of two vectors are one: rounding them together takes one instruction.
-  const int together = stored_ != spec_.accumulator && vectors_ % 2 == 0 ? 2 : 1;
+  const bool pairs = columns_ % (2 * layout_.lanes()) == 0;
+  const int together = stored_ != spec_.accumulator && pairs ? 2 : 1;
   const int bytes = together * layout_.lanes() * (graph::bits(stored_) / 8);
   const Access access{.align = streaming_ ? bytes : 0, .streaming = streaming_};
   // A dot that is denormal comes out as zero, but not a sum of several.
@@ -62,7 +67,7 @@ void GemmTile::store_sums(llvm::ArrayRef<Value*> sums) {
 void GemmTile::ask_for_row(Value* row) {
   constexpr int64_t kLine = 64;
   constexpr int kFirstCache = 3;
-  const int64_t bytes = int64_t{vectors_} * layout_.lanes() * (graph::bits(stored_) / 8);
+  const int64_t bytes = int64_t{columns_} * (graph::bits(stored_) / 8);
   Value* begin = builder_.offset(argument(kTileOut), ir_.CreateMul(row, argument(kTileOutRow)));
   for (int64_t at = 0; at < bytes; at += kLine)
     builder_.prefetch(builder_.offset(begin, at), kFirstCache, true);
@@ -77,13 +82,13 @@ Carried GemmTile::initial_sums() {
     return result;
   };
   const auto zeros = [&] {
-    return each([&](int, int) { return llvm::Constant::getNullValue(sum_vector()); });
+    return each([&](int, int v) { return llvm::Constant::getNullValue(sum_vector(v)); });
   };
   // A is read 128 too large; the header of the panel has what corrects it.
   const auto corrections = [&] {
     return each([&](int, int v) {
       const int64_t at = int64_t{v} * layout_.lanes() * 4 - layout_.header_bytes();
-      return builder_.load(sum_vector(), builder_.offset(argument(kTileB), at));
+      return builder_.load(sum_vector(v), builder_.offset(argument(kTileB), at));
     });
   };
   if (spec_.mode == GemmMode::kDotI8 && spec_.split > 1)
@@ -92,7 +97,7 @@ Carried GemmTile::initial_sums() {
   if (spec_.mode == GemmMode::kDotI8) return corrections();
   if (spec_.kc == 0) return zeros();
   return builder_.if_else(ir_.CreateICmpNE(argument(kTileFirst), builder_.index(0)), zeros, [&] {
-    return each([&](int r, int v) { return builder_.load(sum_vector(), out_place(r, v)); });
+    return each([&](int r, int v) { return builder_.load(sum_vector(v), out_place(r, v)); });
   });
 }
 
@@ -119,8 +124,7 @@ Value* GemmTile::tail_unit(Value* pointer) {
   return unit;
 }
 
-Value* GemmTile::broadcast_a(Value* pointer, bool tail) {
-  const int lanes = layout_.lanes();
+Value* GemmTile::broadcast_a(Value* pointer, bool tail, int lanes) {
   ElementCode code(builder_);
   switch (spec_.mode) {
     case GemmMode::kFma: {
@@ -147,23 +151,28 @@ Value* GemmTile::broadcast_a(Value* pointer, bool tail) {
 }
 
 Value* GemmTile::product(Value* sum, Value* a, Value* b) {
+  const bool half = sum->getType()->getPrimitiveSizeInBits() == 256;
   if (spec_.mode == GemmMode::kDotBf16)
-    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, {sum, a, b});
+    return builder_.call_intrinsic(half ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256
+                                        : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
+                                   {}, {sum, a, b});
   if (spec_.mode == GemmMode::kDotI8)
-    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sum, a, b});
+    return builder_.call_intrinsic(
+        half ? llvm::Intrinsic::x86_avx512_vpdpbusd_256 : llvm::Intrinsic::x86_avx512_vpdpbusd_512,
+        {}, {sum, a, b});
   if (sum->getType()->isIntOrIntVectorTy()) return ir_.CreateAdd(sum, ir_.CreateMul(a, b));
   return builder_.mul_add(a, b, sum);
 }
 
 Value* GemmTile::load_b(Value* pointer, int vector) {
-  const int lanes = layout_.lanes();
+  const int lanes = this->lanes(vector);
   const int bytes = lanes * layout_.unit_bytes();
-  Value* at = builder_.offset(pointer, int64_t{vector} * bytes);
+  Value* at = builder_.offset(pointer, int64_t{vector} * layout_.lanes() * layout_.unit_bytes());
   const int align = spec_.b_source == GemmB::kInPlace ? layout_.unit_bytes() : 64;
   const Access access{.align = std::min(align, bytes)};
   if (spec_.mode == GemmMode::kDotBf16)
     return builder_.load(VectorBuilder::vector(ir_.getBFloatTy(), 2 * lanes), at, access);
-  if (spec_.mode == GemmMode::kDotI8) return builder_.load(sum_vector(), at, access);
+  if (spec_.mode == GemmMode::kDotI8) return builder_.load(sum_vector(vector), at, access);
   ElementCode code(builder_);
   return code.cast(spec_.panel, spec_.accumulator,
                    code.load(spec_.panel, at, builder_.index(0), lanes, access));
@@ -176,9 +185,13 @@ Carried GemmTile::multiply(llvm::ArrayRef<Value*> sums, Value* a, Value* b, bool
   Carried result;
   for (int r = 0; r < rows_; ++r) {
     const auto row = static_cast<size_t>(r);
-    Value* splat = broadcast_a(builder_.offset(a, row_offsets_[row]), tail);
-    for (size_t v = 0; v < b_vectors.size(); ++v)
-      result.push_back(product(sums[row * b_vectors.size() + v], splat, b_vectors[v]));
+    Value* from = builder_.offset(a, row_offsets_[row]);
+    Value* splat = nullptr;
+    for (int v = 0; v < vectors_; ++v) {
+      if (v == 0 || lanes(v) != lanes(v - 1)) splat = broadcast_a(from, tail, lanes(v));
+      const auto at = static_cast<size_t>(v);
+      result.push_back(product(sums[row * b_vectors.size() + at], splat, b_vectors[at]));
+    }
   }
   return result;
 }
@@ -197,7 +210,8 @@ Carried GemmTile::run_over_k(const Carried& initial) {
   const auto tile = initial.size();
   const auto sets = static_cast<size_t>(spec_.k_unroll);
   Carried state = initial;
-  state.append((sets - 1) * tile, llvm::Constant::getNullValue(sum_vector()));
+  for (size_t i = tile; i < sets * tile; ++i)
+    state.push_back(llvm::Constant::getNullValue(initial[i % tile]->getType()));
   state.push_back(argument(kTileA));
   state.push_back(argument(kTileB));
   if (spec_.ahead > 0) state.push_back(argument(kTileAhead));
@@ -262,9 +276,8 @@ void call_tile(VectorBuilder& builder, const GemmSpec& spec, const TileSet& tile
   };
   const auto by_columns = [&] {
     if (tiles.few_columns == nullptr) return call(tiles.full)();
-    const int64_t few = int64_t{spec.column_tail} * GemmLayout(spec, builder.target()).lanes();
-    return builder.if_else(ir.CreateICmpSLE(columns, builder.index(few)), call(tiles.few_columns),
-                           call(tiles.full));
+    return builder.if_else(ir.CreateICmpSLE(columns, builder.index(spec.column_tail)),
+                           call(tiles.few_columns), call(tiles.full));
   };
   if (tiles.few_rows == nullptr) {
     by_columns();

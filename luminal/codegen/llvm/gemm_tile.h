@@ -31,14 +31,16 @@ enum TileArgument : int {
 /// Emits the tile function.
 class GemmTile {
  public:
-  /// A tile of `rows` x `vectors` of a spec; `whole`: there always are that many rows.
-  GemmTile(VectorBuilder& builder, const GemmSpec& spec, int rows, int vectors, bool whole)
+  /// A tile of `rows` x `columns` of a spec, vectors of which the last may be a narrow one;
+  /// `whole`: there always are that many rows.
+  GemmTile(VectorBuilder& builder, const GemmSpec& spec, int rows, int columns, bool whole)
       : builder_(builder),
         ir_(builder.ir()),
         spec_(spec),
         layout_(spec, builder.target()),
         rows_(rows),
-        vectors_(vectors),
+        columns_(columns),
+        vectors_((columns + layout_.lanes() - 1) / layout_.lanes()),
         whole_(whole),
         stored_(spec.accumulator) {}
   virtual ~GemmTile() = default;
@@ -58,7 +60,8 @@ class GemmTile {
   Carried multiply(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* a, llvm::Value* b, bool tail);
   /// All of k: from the sums at the beginning to those at the end.
   virtual Carried run_over_k(const Carried& initial);
-  llvm::Type* sum_vector();
+  int lanes(int vector) const;
+  llvm::Type* sum_vector(int vector = 0);
   /// Bytes between rows of A.
   virtual llvm::Value* a_row_bytes() { return argument(kTileARow); }
 
@@ -67,13 +70,14 @@ class GemmTile {
   GemmSpec spec_;
   GemmLayout layout_;
   int rows_;
+  int columns_;
   int vectors_;
   llvm::SmallVector<llvm::Value*, 16> row_offsets_;  // of A, in bytes
 
  private:
   Carried initial_sums();
   llvm::Value* load_b(llvm::Value* pointer, int vector);
-  llvm::Value* broadcast_a(llvm::Value* pointer, bool tail);
+  llvm::Value* broadcast_a(llvm::Value* pointer, bool tail, int lanes);
   llvm::Value* tail_unit(llvm::Value* pointer);
   llvm::Value* product(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
   llvm::Value* out_place(int row, int vector);

@@ -33,12 +33,13 @@ class WinogradEmitter : WindowEmitter {
  private:
   void emit_tiles() {
     const int mr = code_.spec.mr;
-    const auto tile = [&](int rows, int vectors) {
-      return GemmTile(builder_, code_.spec, rows, vectors, true).emit();
+    const int nr = code_.spec.nr;
+    const auto tile = [&](int rows, int columns) {
+      return GemmTile(builder_, code_.spec, rows, columns, true).emit();
     };
-    tiles_.full = tile(mr, layout_.vectors());
+    tiles_.full = tile(mr, nr);
     if (code_.spec.column_tail > 0) tiles_.few_columns = tile(mr, code_.spec.column_tail);
-    if (code_.spec.row_tail > 0) tiles_.few_rows = tile(code_.spec.row_tail, layout_.vectors());
+    if (code_.spec.row_tail > 0) tiles_.few_rows = tile(code_.spec.row_tail, nr);
   }
 
   Value* at(Value* base, Value* element) {

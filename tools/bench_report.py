@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes one page of benchmark rows: bars, speed-ups over each peer, a roofline, and the history over commits.
 
-  bench_report.py [--out PAGE.html|TABLES.md] [--processor NAME] [ROWS.json...]
+  bench_report.py [--out PAGE.html|TABLES.md] [--processor NAME] [--threads N] [ROWS.json...]
 
 Each file is what `./run bench SUITE --json FILE` wrote; without one, all rows are taken that `./run bench` has kept. Of rows of one
 case the newest is shown; older ones make its history. The page needs no network and no server. A file that ends in .md gets tables in
@@ -152,9 +152,10 @@ def history_plot(cases: dict[tuple, list[dict]]) -> str:
     for number, (key, points) in enumerate(ratios.items()):
         colour = COLOURS[number % len(COLOURS)]
         path = " ".join(f"{x_of(commit):.1f},{ys.at(ratio):.1f}" for commit, ratio in points)
-        said = f"{key[1]} {key[2]}: {points[-1][1]:.2f} of the first time"
+        name = name_of(series[key][0])
+        said = f"{name}: {points[-1][1]:.2f} of the first time"
         parts.append(f'<polyline points="{path}" style="stroke:{colour}" class="series"><title>{html.escape(said)}</title></polyline>')
-        parts += [dot(x_of(commit), ys.at(ratio), colour, f"{key[1]} {key[2]} at {commits[commit][:8] or '?'}: {ratio:.2f} of the first time", 2.5)
+        parts += [dot(x_of(commit), ys.at(ratio), colour, f"{name} at {commits[commit][:8] or '?'}: {ratio:.2f} of the first time", 2.5)
                   for commit, ratio in points]
     parts.append(text(64, 16, "time relative to the first measurement; lower is quicker", "start", "axis"))
     return svg(width, height, parts, "history over commits")
@@ -188,11 +189,11 @@ def gains(rows: list[dict]) -> str:
 
 
 def table(rows: list[dict], peers: list[str]) -> str:
-    heads = ["suite", "case", "dtype", "ours us", "first plan us", "of copy", "of peak", *peers]
+    heads = ["suite", "case", "dtype", "processor", "ours us", "first plan us", "of copy", "of peak", *peers]
     lines = []
     for row in rows:
         ratios = speedups(row)
-        cells = [row["suite"], row["case"], row["dtype"], f'{row["ours_us"]:.1f}', f'{row["fast_us"]:.1f}', f'{row["bandwidth_fraction"]:.2f}',
+        cells = [row["suite"], row["case"], row["dtype"], row.get("processor", ""), f'{row["ours_us"]:.1f}', f'{row["fast_us"]:.1f}', f'{row["bandwidth_fraction"]:.2f}',
                  f'{row["compute_fraction"]:.2f}' if row["flops"] else "", *(f"{ratios[peer]:.2f}x" if peer in ratios else "" for peer in peers)]
         behind = ' class="behind"' if any(value < 1 for value in ratios.values()) else ""
         lines.append(f"<tr{behind}>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
@@ -311,7 +312,7 @@ def main(arguments: list[str]) -> int:
     add_row_arguments(parser)
     given = parser.parse_args(arguments)
     try:
-        rows = read_rows(given.rows, given.processor)
+        rows = read_rows(given.rows, given.processor, given.threads)
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(tables(rows) if given.out.suffix == ".md" else page(rows))
     except (BadRows, OSError) as error:

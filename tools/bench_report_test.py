@@ -11,9 +11,10 @@ from html.parser import HTMLParser
 import bench_report
 
 
-def row(case, ours, commit="a1", at=1, peers=None, flops=0, fast=None):
+def row(case, ours, commit="a1", at=1, peers=None, flops=0, fast=None, processor=""):
     return {"suite": "patterns", "case": case, "device": "cpu", "dtype": "f32", "ours_us": ours, "fast_us": fast or ours, "peers": peers or {},
-            "bytes": 4e6, "flops": flops, "bandwidth_fraction": 0.8, "compute_fraction": 0.5 if flops else 0.0, "commit": commit, "measured_at": at}
+            "bytes": 4e6, "flops": flops, "bandwidth_fraction": 0.8, "compute_fraction": 0.5 if flops else 0.0, "commit": commit, "measured_at": at,
+            "processor": processor}
 
 
 class Balanced(HTMLParser):
@@ -56,6 +57,14 @@ class BenchReport(unittest.TestCase):
         page = bench_report.page([row("add", 20.0, "old", 1), row("add", 10.0, "new", 2)])
         self.assertIn("0.50 of the first time", page)
         self.assertIn("polyline", page)
+
+    def test_processors_have_a_history_each(self):
+        rows = [row("add", ours, commit, at, processor=processor)
+                for processor, ours, commit, at in (("haswell", 40.0, "old", 1), ("znver5", 10.0, "old", 2), ("haswell", 20.0, "new", 3), ("znver5", 9.0, "new", 4))]
+        page = bench_report.page(rows)
+        self.assertIn("add f32 on haswell: 0.50 of the first time", page)
+        self.assertIn("add f32 on znver5: 0.90 of the first time", page)
+        self.assertIn("<td>znver5</td><td>9.0</td>", page)
 
     def test_axes_have_round_values_within_their_range(self):
         ticks = bench_report.LogScale([0.5, 4.0], 0, 100, tight=True).ticks()

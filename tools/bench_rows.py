@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import pathlib
+import sys
 
 NAMES = ("suite", "case", "device", "dtype")
 NUMBERS = ("ours_us", "fast_us", "bytes", "flops", "bandwidth_fraction", "compute_fraction")
@@ -16,7 +17,7 @@ class BadRows(Exception):
 
 
 def is_number(value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max  # NaN is not
 
 
 def check_names(row: dict, where: str) -> None:
@@ -30,15 +31,16 @@ def check_names(row: dict, where: str) -> None:
 
 
 def check_numbers(row: dict, where: str) -> None:
-    """Times are more than nothing, other numbers no less; a peer without a time is left out."""
+    """Times are more than nothing, other numbers no less; a peer without a time has failed."""
     row.setdefault("read_fraction", 0.0)  # older rows have none
-    for key in (*NUMBERS, "read_fraction"):
+    for key in (*NUMBERS, "read_fraction", "threads"):
         if not is_number(row[key]) or row[key] < 0 or (key.endswith("_us") and row[key] == 0):
             raise BadRows(f"{where}: {key} is {row[key]!r}; {REMEDY}")
     peers = row.get("peers", {})
     if not isinstance(peers, dict):
         raise BadRows(f"{where}: peers is {peers!r}; {REMEDY}")
     row["peers"] = {peer: us for peer, us in peers.items() if us is not None}
+    row["failed_peers"] = [peer for peer, us in peers.items() if us is None]
     for peer, us in row["peers"].items():
         if not is_number(us) or us <= 0:
             raise BadRows(f"{where}: the time of {peer} is {us!r}; {REMEDY}")
@@ -47,11 +49,13 @@ def check_numbers(row: dict, where: str) -> None:
 def add_row_arguments(parser: argparse.ArgumentParser) -> None:
     """What every tool takes that reads rows."""
     parser.add_argument("--processor", default="", help="what rows were measured on that do not say it, such as znver4")
+    parser.add_argument("--threads", type=int, default=0, help="how many threads ran rows that do not say it")
     parser.add_argument("rows", nargs="*", type=pathlib.Path, help="files of rows; all that ./run bench has kept if there are none")
 
 
-def read_rows(paths: list[pathlib.Path], processor: str = "") -> list[dict]:
-    """All rows of the files (none: of all that were kept), each checked; `processor` is what those were measured on that do not say it."""
+def read_rows(paths: list[pathlib.Path], processor: str = "", threads: int = 0) -> list[dict]:
+    """All rows of the files (none: of all that were kept), each checked; `processor` is what those were measured on that do not say it, with
+    so many `threads` (0: it is not known)."""
     paths = paths or sorted(KEPT.glob("*.json"))
     if not paths:
         raise BadRows("no rows yet; ./run bench patterns makes some")
@@ -70,6 +74,7 @@ def read_rows(paths: list[pathlib.Path], processor: str = "") -> list[dict]:
             if missing:
                 raise BadRows(f"row {number} of {path} has no {', '.join(missing)}; {REMEDY}")
             row["processor"] = row.get("processor") or processor
+            row["threads"] = row.get("threads") or threads
             check_names(row, f"row {number} of {path}")
             check_numbers(row, f"row {number} of {path}")
         rows += found
@@ -79,7 +84,8 @@ def read_rows(paths: list[pathlib.Path], processor: str = "") -> list[dict]:
 
 
 def key_of(row: dict) -> tuple:
-    return row["suite"], row["case"], row["dtype"], row["device"]
+    """What is one case: processors differ in what they reach, so rows of one say nothing of another."""
+    return row["suite"], row["case"], row["dtype"], row["device"], row.get("processor", "")
 
 
 def by_case(rows: list[dict]) -> dict[tuple, list[dict]]:
@@ -104,4 +110,5 @@ def geometric_mean(values: list[float]) -> float:
 
 
 def name_of(row: dict) -> str:
-    return f'{row["case"]} {row["dtype"]}'
+    processor = row.get("processor", "")
+    return f'{row["case"]} {row["dtype"]}' + (f" on {processor}" if processor else "")

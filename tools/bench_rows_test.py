@@ -45,6 +45,20 @@ class Files(unittest.TestCase):
         self.assertEqual([each["processor"] for each in bench_rows.read_rows([path], "znver4")], ["znver4", "haswell"])
         self.assertEqual([each["processor"] for each in bench_rows.read_rows([path])], ["", "haswell"])
 
+    def test_threads_are_told_for_rows_that_do_not_say_them(self):
+        path = self.written("rows.json", [row("add", 1.0), row("sub", 1.0, threads=16)])
+        self.assertEqual([each["threads"] for each in bench_rows.read_rows([path], threads=2)], [2, 16])
+        self.assertEqual([each["threads"] for each in bench_rows.read_rows([path])], [0, 16])
+
+    def test_a_peer_without_a_time_has_failed(self):
+        (found,) = bench_rows.read_rows([self.written("rows.json", [row("add", 1.0, peers={"torch": None, "other": 2.0})])])
+        self.assertEqual((found["peers"], found["failed_peers"]), ({"other": 2.0}, ["torch"]))
+
+    def test_rows_of_two_processors_are_two_cases(self):
+        rows = [row("add", 20.0, at=2, processor="znver5"), row("add", 40.0, at=1, processor="haswell")]
+        self.assertEqual([bench_rows.name_of(each) for each in bench_rows.newest(rows)], ["add f32 on haswell", "add f32 on znver5"])
+        self.assertEqual(bench_rows.name_of(row("add", 1.0)), "add f32")
+
     def test_the_newest_row_of_a_case_counts_and_of_equal_ones_the_last(self):
         shown = bench_rows.newest([row("add", 20.0, at=2), row("add", 40.0, at=1), row("sub", 5.0, at=1), row("sub", 6.0, at=1)])
         self.assertEqual({each["case"]: each["ours_us"] for each in shown}, {"add": 20.0, "sub": 6.0})
@@ -83,8 +97,16 @@ class Numbers(unittest.TestCase):
         self.assertIn("measured_at is 'x'", self.told(lambda rows: rows[0].update(measured_at="x")))
         self.assertIn("measured_at is None", self.told(lambda rows: rows[0].update(measured_at=None)))
 
-    def test_a_peer_without_a_time_is_left_out(self):
-        self.assertEqual(self.told(lambda rows: rows[0].update(peers={"torch": None})), "")
+    def test_numbers_beyond_all_floats_are_told(self):
+        self.assertIn("ours_us is 1000", self.told(lambda rows: rows[0].update(ours_us=10**400)))
+        self.assertIn("torch is 1000", self.told(lambda rows: rows[0].update(peers={"torch": 10**400})))
+        self.assertIn("measured_at is -1000", self.told(lambda rows: rows[0].update(measured_at=-(10**400))))
+        for value in (float("nan"), float("inf"), -float("inf")):
+            self.assertIn(f"ours_us is {value}", self.told(lambda rows: rows[0].update(ours_us=value)))
+
+    def test_threads_are_a_number(self):
+        self.assertIn("threads is 'x'", self.told(lambda rows: rows[0].update(threads="x")))
+        self.assertEqual(self.told(lambda rows: rows[0].update(threads=16)), "")
 
 
 if __name__ == "__main__":

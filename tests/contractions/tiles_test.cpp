@@ -80,12 +80,19 @@ TEST(Tiles, ManyRowsOfAPlainMatrixAreMultipliedByWidePanels) {
   const GemmSpec wide = choose_gemm(problem, target);
   EXPECT_EQ(wide.b_source, GemmB::kPackedHere);
   EXPECT_EQ(wide.nr, 64);
-  EXPECT_EQ(wide.ahead, 1);
+  EXPECT_EQ(wide.ahead, 0);
   // Whole tiles, where a large result goes past the caches.
   problem.k = 64;
   problem.batch = 24;
   problem.streams = true;
-  EXPECT_EQ(choose_gemm(problem, target).mr, 4);
+  const GemmSpec batch = choose_gemm(problem, target);
+  EXPECT_EQ(batch.mr, 4);
+  EXPECT_EQ(batch.ahead, 1);
+  // Rows that stay in the second cache.
+  GemmProblem near{.a = DType::kI8, .b = DType::kI8, .accumulator = DType::kI32};
+  near.m = near.n = near.k = 512;
+  near.b_plain = true;
+  EXPECT_EQ(choose_gemm(near, target).nr, 32);
 }
 
 TEST(Tiles, LargeResultsGoPastTheCachesWhereTilesStoreWholeLines) {

@@ -45,7 +45,9 @@ int64_t tail_columns(int64_t rest, int lanes, DType dtype) {
 
 /// Whether tiles read all of a large A again for every panel of a plain matrix that they pack.
 bool reads_rows_again(const GemmProblem& problem, const GemmSpec& spec) {
-  return problem.b_plain && source_of(problem, spec) == GemmB::kPackedHere;
+  constexpr int64_t kNear = 512 << 10;
+  const int64_t bytes = problem.batch * problem.m * problem.k * graph::bits(problem.a) / 8;
+  return problem.b_plain && source_of(problem, spec) == GemmB::kPackedHere && bytes >= kNear;
 }
 
 /// Vector products that a tile needs for the whole matrix, with what starting and storing costs.
@@ -237,8 +239,9 @@ void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& lay
   constexpr int64_t kLine = 64;
   const int64_t bytes = std::max(1, graph::bits(problem.b) / 8);
   const bool packed_ahead = spec.b_source == GemmB::kPrepacked;
-  // A panel that is packed here is waited for however many rows use it.
-  const bool many = problem.m >= 512 && spec.b_source != GemmB::kPackedHere;
+  // Many rows use a panel for so long that the next one can be waited for, but matrices of a batch
+  // come from memory.
+  const bool many = problem.m >= 512 && (problem.batch == 1 || spec.b_source != GemmB::kPackedHere);
   if ((!packed_ahead && !problem.b_plain) || many ||
       problem.batch * problem.n * problem.k * bytes < kInCache)
     return;

@@ -66,10 +66,15 @@ std::string PeerProcess::ask(const std::string& line) {
   return answer.data();
 }
 
-std::vector<std::string> PeerProcess::begin_case(const std::string& name) {
+CasePeers PeerProcess::begin_case(const std::string& name) {
   std::istringstream words(ask("case " + name));
-  std::vector<std::string> peers;
-  for (std::string peer; words >> peer;) peers.push_back(peer);
+  CasePeers peers;
+  for (std::string peer; words >> peer;) {
+    if (peer.starts_with('!'))
+      peers.failed.push_back(peer.substr(1));
+    else
+      peers.ready.push_back(peer);
+  }
   return peers;
 }
 

@@ -10,6 +10,12 @@
 
 namespace luminal::benchmarks {
 
+/// The peers that a case was asked of, by name. Those that it was never written for are in neither.
+struct CasePeers {
+  std::vector<std::string> ready = {};
+  std::vector<std::string> failed = {};  ///< as they wrote to standard error
+};
+
 /// See above.
 class PeerProcess {
  public:
@@ -19,8 +25,8 @@ class PeerProcess {
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  /// Prepares a case ("NAME|DTYPE"); the peers that have it.
-  std::vector<std::string> begin_case(const std::string& name);
+  /// Prepares a case ("NAME|DTYPE").
+  CasePeers begin_case(const std::string& name);
   /// Seconds of one call of a peer.
   double seconds(const std::string& peer);
 

@@ -1,7 +1,7 @@
 """The cases of benchmarks/micro, patterns, uncommon and nets in PyTorch and ONNX Runtime, and products in OpenBLAS, timed on request.
 
-Speaks lines with the benchmark program: `case NAME|DTYPE` is answered by the peers that have it, `time PEER` by the seconds of one
-call. Answers go to the original standard output; whatever libraries print goes to standard error.
+Speaks lines with the benchmark program: `case NAME|DTYPE` is answered by the peers that have it (`!PEER` if it failed),
+`time PEER` by the seconds of one call. Answers go to the original standard output; whatever libraries print goes to standard error.
 """
 
 import os
@@ -355,12 +355,12 @@ def openblas_call(name, inputs):
 
 
 def start(name, dtype_name):
-    """The calls that can be timed for a case, by peer."""
+    """The calls that can be timed for a case, by peer, and the peers that failed."""
     torch._dynamo.reset()
     dtype = DTYPES.get(dtype_name)
     module, inputs = make(name, dtype) if dtype else (None, [])
     if module is None:
-        return {}
+        return {}, []
     module = module.eval()
     calls = {"torch_eager": lambda: module(*inputs)}
     compiled = torch.compile(module)
@@ -371,16 +371,18 @@ def start(name, dtype_name):
         attempts["onnxruntime"] = lambda: onnx_byte_session(name, inputs)
     if dtype in (torch.float32, torch.float64) and name.startswith(("matmul", "batched matmul", "gemv", "linear", "skinny")):
         attempts["openblas"] = lambda: openblas_call(name, inputs)
+    failed = []
     for peer, attempt in attempts.items():
         try:
             call = attempt()
             call()
             calls[peer] = call
         except Exception as error:  # a peer that cannot run a case has no number in its row
+            failed.append(peer)
             print(f"{peer} cannot run {name}: {error}", file=sys.stderr)
     for call in calls.values():
         call()
-    return calls
+    return calls, failed
 
 
 def seconds(call):
@@ -400,8 +402,8 @@ def main():
     for line in sys.stdin:
         command, _, rest = line.strip().partition(" ")
         if command == "case":
-            calls = start(*rest.split("|"))
-            print(" ".join(calls), file=answers, flush=True)
+            calls, failed = start(*rest.split("|"))
+            print(" ".join([*calls, *(f"!{peer}" for peer in failed)]), file=answers, flush=True)
         elif command == "time":
             print(seconds(calls[rest]), file=answers, flush=True)
 

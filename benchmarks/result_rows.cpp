@@ -14,16 +14,17 @@ namespace {
 std::string json(const ResultRow& row, const RowOrigin& origin) {
   std::string peers;
   for (const auto& [peer, us] : row.peers)
-    peers += fmt::format("{}\"{}\": {:.3f}", peers.empty() ? "" : ", ", peer, us);
+    peers += fmt::format("{}\"{}\": {}", peers.empty() ? "" : ", ", peer,
+                         std::isnan(us) ? "null" : fmt::format("{:.3f}", us));
   return fmt::format(
       "{{\"suite\": \"{}\", \"case\": \"{}\", \"device\": \"{}\", \"dtype\": \"{}\", "
       "\"ours_us\": {:.3f}, \"fast_us\": {:.3f}, \"compile_us\": {:.0f}, \"peers\": {{{}}}, "
       "\"bytes\": {:.0f}, \"flops\": {:.0f}, \"bandwidth_fraction\": {:.4f}, "
       "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}, \"e_nodes\": {}, "
-      "\"processor\": \"{}\", \"commit\": \"{}\", \"measured_at\": {}}}",
+      "\"processor\": \"{}\", \"threads\": {}, \"commit\": \"{}\", \"measured_at\": {}}}",
       row.suite, row.name, origin.device, row.dtype, row.ours, row.fast, row.compile, peers,
       row.bytes, row.flops, row.bandwidth_fraction, row.read_fraction, row.compute_fraction,
-      row.e_nodes, origin.processor, origin.commit, std::time(nullptr));
+      row.e_nodes, origin.processor, origin.threads, origin.commit, std::time(nullptr));
 }
 
 }  // namespace

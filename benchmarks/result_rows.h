@@ -16,13 +16,13 @@ struct ResultRow {
   double ours = 0;
   double fast = 0;  ///< of the plan that was not searched
   double compile = 0;
-  std::map<std::string, double> peers = {};
-  double bytes = 0;               ///< the least that has to move
-  double flops = 0;               ///< of products
-  double bandwidth_fraction = 0;  ///< of copying, in the same run
-  double read_fraction = 0;       ///< of reading
-  double compute_fraction = 0;    ///< of products in registers
-  size_t e_nodes = 0;             ///< of the e-graph, where the suite counts them
+  std::map<std::string, double> peers = {};  ///< NaN: it failed
+  double bytes = 0;                          ///< the least that has to move
+  double flops = 0;                          ///< of products
+  double bandwidth_fraction = 0;             ///< of copying, in the same run
+  double read_fraction = 0;                  ///< of reading
+  double compute_fraction = 0;               ///< of products in registers
+  size_t e_nodes = 0;                        ///< of the e-graph, where the suite counts them
 };
 
 /// What searches gained over plans without one, for people: the geometric mean over all rows and
@@ -33,6 +33,7 @@ std::string gains_text(const std::vector<ResultRow>& rows);
 struct RowOrigin {
   std::string device;
   std::string processor = {};  ///< as the compiler calls it
+  int threads = 0;             ///< that ran ours; 0: what was measured is no run
   std::string commit = {};
 };
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "benchmarks/suite_plans.h"
 #include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/runtime/cpu/arena.h"
+#include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/duel.h"
 #include "luminal/support/error.h"
 
@@ -150,7 +153,7 @@ struct Row {
   double multiply = 0;
   double read = 0;
   double copy = 0;
-  std::map<std::string, double> peers;
+  std::map<std::string, double> peers;  // NaN: it failed
 };
 
 /// What a run of the searched plan takes, over one of the plan of the cost model.
@@ -165,9 +168,10 @@ double ratio_to_fast(CasePlans& plans, double budget) {
 
 Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProcess* peers,
             double budget) {
-  std::vector<std::string> names;
+  CasePeers asked;
   if (peers != nullptr)
-    names = peers->begin_case(fmt::format("{}|{}", each.name, graph::name(each.dtype)));
+    asked = peers->begin_case(fmt::format("{}|{}", each.name, graph::name(each.dtype)));
+  const std::vector<std::string>& names = asked.ready;
   std::vector<std::vector<double>> peer_samples(names.size());
   std::vector<std::function<void()>> ours = {[&] { plans.run(); }, [&] { limits.read(); },
                                              [&] { limits.copy(); },
@@ -189,6 +193,8 @@ Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProces
   row.fast = row.ours / (plans.is_other() ? ratio_to_fast(plans, budget) : 1.0);
   row.compile = plans.compile_seconds();
   for (size_t k = 0; k < names.size(); ++k) row.peers[names[k]] = support::median(peer_samples[k]);
+  for (const std::string& name : asked.failed)
+    row.peers[name] = std::numeric_limits<double>::quiet_NaN();
   return row;
 }
 
@@ -212,7 +218,8 @@ void print(const Case& each, const Row& row, double bytes) {
                   graph::name(each.dtype), row.ours * 1e6, part.copy, part.read);
   line += each.flops > 0 ? fmt::format("  products {:>5.2f}", part.compute) : std::string(16, ' ');
   for (const auto& [peer, seconds] : row.peers)
-    line += fmt::format("  {} {:.2f}x", peer, seconds / row.ours);
+    line += std::isnan(seconds) ? fmt::format("  {} failed", peer)
+                                : fmt::format("  {} {:.2f}x", peer, seconds / row.ours);
   fmt::print("{}  (compiled in {:.0f} ms)\n", line, row.compile * 1e3);
   std::fflush(stdout);
 }
@@ -253,7 +260,8 @@ bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
   for (const Case& each : cases)
     names.push_back(fmt::format("{} {}", each.name, graph::name(each.dtype)));
   const std::vector<std::string> wanted = filtered(names, options.filter);
-  RowFile file(options.json, {options.device, codegen::host_target().name, options.commit});
+  RowFile file(options.json, {options.device, codegen::host_target().name,
+                              runtime::default_thread_team().size(), options.commit});
   const Limits limits;
   std::optional<PeerProcess> peers;
   if (!options.peers.empty()) peers.emplace(options.peers);

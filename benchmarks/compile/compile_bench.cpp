@@ -227,8 +227,9 @@ void run(int argc, char** argv) {
   std::vector<std::string> names;
   for (const CompileCase& each : cases) names.push_back(each.name);
   const std::vector<std::string> wanted = filtered(names, options["--filter"]);
-  RowFile file(options["--json"],
-               {options["--device"], codegen::host_target().name, options["--commit"]});
+  RowFile file(options["--json"], {.device = options["--device"],
+                                   .processor = codegen::host_target().name,
+                                   .commit = options["--commit"]});
   const Folder folder;
   print_header();
   for (const CompileCase& network : cases) {

@@ -16,6 +16,11 @@ void factors_of(const Arena& arena, BodyId id, const AxisSet& bound, std::vector
   }
 }
 
+BodyId without_casts(const Arena& arena, BodyId id) {
+  while (arena[id].kind == BodyKind::kOp && arena[id].op == Op::kCast) id = arena[id].children[0];
+  return id;
+}
+
 AxisSet outputs_of(const Arena& arena, BodyId id, const AxisSet& bound) {
   return difference(arena[id].free, bound);
 }
@@ -28,7 +33,8 @@ struct Sides {
 
 /// Both sides begin with one factor; the others join the side whose axes they stay within, and if
 /// they fit both, the one with fewer: there they are computed for fewer elements. (What is done to
-/// one row before a product would else be done to every column of the matrix.)
+/// one row before a product would else be done to every column of the matrix.) What is only loaded
+/// joins the first: the gain of a norm becomes part of weights, once and for all.
 std::optional<Sides> divide(const Arena& arena, std::span<const BodyId> factors,
                             const AxisSet& bound, size_t first, size_t second) {
   Sides sides{{factors[first]},
@@ -41,7 +47,9 @@ std::optional<Sides> divide(const Arena& arena, std::span<const BodyId> factors,
     const bool fits_a = is_subset(axes, sides.a_axes);
     const bool fits_b = is_subset(axes, sides.b_axes);
     if (!fits_a && !fits_b) return std::nullopt;
-    const bool joins_a = fits_a && !(fits_b && sides.b_axes.size() < sides.a_axes.size());
+    const bool is_computed = arena[without_casts(arena, factors[k])].kind != BodyKind::kLoad;
+    const bool joins_a =
+        fits_a && !(is_computed && fits_b && sides.b_axes.size() < sides.a_axes.size());
     (joins_a ? sides.a : sides.b).push_back(factors[k]);
   }
   return sides;
@@ -81,9 +89,7 @@ ContractionOperand operand(Arena& arena, DType dtype, std::span<const BodyId> fa
   BodyId value = factors[0];
   for (BodyId factor : factors.subspan(1)) value = arena.op(Op::kMul, dtype, {value, factor});
   ContractionOperand result{value, std::nullopt};
-  BodyId inner = value;
-  while (arena[inner].kind == BodyKind::kOp && arena[inner].op == Op::kCast)
-    inner = arena[inner].children[0];
+  const BodyId inner = without_casts(arena, value);
   result.plain = strided_load(arena, inner);
   return result;
 }

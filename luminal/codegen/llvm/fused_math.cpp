@@ -1,6 +1,7 @@
 #include "luminal/codegen/llvm/fused_math.h"
 
 #include <algorithm>
+#include <numbers>
 
 namespace luminal::codegen {
 namespace {
@@ -167,9 +168,10 @@ llvm::Value* gated_half(const Arena& arena, const BodyNode& product, VectorMath&
       if (argument != x || factor <= 0) return nullptr;
       return math.half_times_one_plus_erf(value, factor);
     }
+    const double linear = -2 * std::numbers::log2e * factor;
     const auto cubic = cubic_part(arena, argument, x);
     if (!cubic) return nullptr;
-    return math.half_times_one_plus_tanh(value, factor, factor * *cubic);
+    return math.over_one_plus_exp2(value, math.odd_cubic(value, linear, linear * *cubic));
   }
   return nullptr;
 }

@@ -85,25 +85,13 @@ Value* VectorMath::one_plus_erf(Value* x) {
                           ir_.CreateFSub(number(x, 2), rest));
 }
 
+/// Coefficients of tables are floats: gates that are far wider or narrower than usual are computed.
 Value* VectorMath::half_times_one_plus_erf(Value* x, double factor) {
-  if (is_tabled_gate(x, factor))
+  const bool is_short = accuracy_ == MathAccuracy::kBf16 && has_wide_floats(x);
+  if (is_short && !calls_library(x) && factor > 0x1p-10 && factor < 0x1p10)
     return gated_by_table(x, [=](double at) { return std::erfc(factor * at) / 2; });
   return ir_.CreateFMul(ir_.CreateFMul(x, number(x, 0.5)),
                         one_plus_erf(ir_.CreateFMul(x, number(x, factor))));
-}
-
-Value* VectorMath::half_times_one_plus_tanh(Value* x, double linear, double cubic) {
-  if (is_tabled_gate(x, linear) && cubic >= 0)
-    return gated_by_table(
-        x, [=](double at) { return 1 / (1 + std::exp(2 * at * (linear + cubic * at * at))); });
-  const double scale = -2 * std::numbers::log2e;
-  return over_one_plus_exp2(x, odd_cubic(x, scale * linear, scale * cubic));
-}
-
-/// Coefficients are floats: gates that are far wider or narrower than usual are computed.
-bool VectorMath::is_tabled_gate(Value* x, double factor) const {
-  return accuracy_ == MathAccuracy::kBf16 && has_wide_floats(x) && !calls_library(x) &&
-         factor > 0x1p-10 && factor < 0x1p10;
 }
 
 }  // namespace luminal::codegen

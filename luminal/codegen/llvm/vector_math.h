@@ -59,8 +59,10 @@ class VectorMath {
   /// x/2 * (1 + erf(factor * x)) for a positive factor, as good as the gate above; in few digits
   /// 2^-12 relatively until half the gate is 2^-12, and half the gate to 1e-7 after it.
   llvm::Value* half_times_one_plus_erf(llvm::Value* x, double factor);
-  /// x/2 * (1 + tanh(linear * x + cubic * x^3)), positive factors, as good as the above.
-  llvm::Value* half_times_one_plus_tanh(llvm::Value* x, double linear, double cubic);
+  /// x / (1 + 2^exponent): x times the logistic function.
+  llvm::Value* over_one_plus_exp2(llvm::Value* x, llvm::Value* exponent);
+  /// x * (linear + cubic * x^2).
+  llvm::Value* odd_cubic(llvm::Value* x, double linear, double cubic);
   /// x / sum for x from 0 to 1 and a sum of at least 1 that lanes share: 1 ulp.
   llvm::Value* over_row_sum(llvm::Value* x, llvm::Value* sum);
   llvm::Value* absolute(llvm::Value* x);
@@ -88,8 +90,6 @@ class VectorMath {
   llvm::Value* exp2_by(llvm::Value* x, std::span<const double> coefficients);
   llvm::Value* exp2_of(llvm::Value* x);
   llvm::Value* reciprocal(llvm::Value* x);
-  llvm::Value* over_one_plus_exp2(llvm::Value* x, llvm::Value* exponent);
-  llvm::Value* odd_cubic(llvm::Value* x, double linear, double cubic);
   llvm::Value* logarithm(llvm::Value* x, bool base_two);
   llvm::Value* sine(llvm::Value* x, bool cosine);
   llvm::Value* has_large(llvm::Value* x);
@@ -118,7 +118,6 @@ class VectorMath {
   llvm::Value* logarithm_by_table(llvm::Value* x, bool base_two);
 
   bool has_wide_floats(llvm::Value* x) const;
-  bool is_tabled_gate(llvm::Value* x, double factor) const;
   llvm::Value* in_parts(llvm::Value* x, llvm::function_ref<llvm::Value*(llvm::Value* part)> code);
   llvm::Value* library(const char* function, llvm::ArrayRef<llvm::Value*> arguments);
 

@@ -155,20 +155,20 @@ class Bars(unittest.TestCase):
 
 class VectorUnits(unittest.TestCase):
     def found(self, case="softmax 8x8", **others) -> bench_bars.Judged:
-        values = {"dtype": "bf16", "copy": 0.66, "gb_s": 82.0, "processor": "znver4", "threads": 2, "peers": {"torch": 900.0}, **others}
+        values = {"dtype": "bf16", "copy": 0.55, "gb_s": 82.0, "processor": "znver4", "threads": 2, "peers": {"torch": 900.0}, **others}
         (found,) = bench_bars.judged([row(case, **values)])
         return found
 
     def test_where_they_bind_the_bar_is_a_share_of_what_they_allow(self):
         found = self.found()
         self.assertEqual((found.verdict, found.limit), ("holds", "vector units"))
-        self.assertAlmostEqual(found.share, 0.66 / 0.73)
-        self.assertEqual(self.found(copy=0.6).verdict, "below")
+        self.assertAlmostEqual(found.share, 0.55 / 0.61)
+        self.assertEqual(self.found(copy=0.5).verdict, "below")
 
     def test_they_bind_less_where_memory_is_slower(self):
-        found = self.found(gb_s=54.0)
+        found = self.found(gb_s=45.0)
         self.assertEqual((found.verdict, found.limit), ("below", "copy"))
-        self.assertAlmostEqual(self.found("gelu erf 8x8", gb_s=54.0).share, 0.66 / (0.62 * 82 / 54))
+        self.assertAlmostEqual(self.found("log softmax 8x8", gb_s=45.0).share, 0.55 / (0.50 * 82 / 45))
 
     def test_nothing_is_known_of_other_processors_threads_dtypes_and_functions(self):
         for others in ({"processor": ""}, {"processor": "haswell"}, {"threads": 16}, {"threads": 0}, {"dtype": "f32"}, {"case": "layer norm 8x8"}):
@@ -177,7 +177,7 @@ class VectorUnits(unittest.TestCase):
     def test_the_counted_shares_are_those_of_the_document(self):
         table = (ROOT / "docs" / "kernels.md").read_text().split("### What bounds kernels of bf16")[1].split("\n## ")[0]
         told = {name.replace("`", "").replace(" by ", " "): float(share)
-                for name, share in re.findall(r"^\| ([^|]+) \| \d+ \| \d+ \| ([\d.]+) \|$", table, re.MULTILINE)}
+                for name, share in re.findall(r"^\| ([^|,]+)(?:, [^|]+)? \| \d+[^|]* \| ([\d.]+) \|", table, re.MULTILINE)}
         counted_at, dtypes = bench_bars.VECTOR_BOUNDS["znver4", 2]
         self.assertIn(f"two cores copy {counted_at:.0f} GB/s", table)
         self.assertEqual({name: share for name, share in told.items() if share < 1}, dtypes["bf16"])
@@ -229,9 +229,9 @@ class Told(unittest.TestCase):
         self.assertNotIn("no rows of znver5", told)
 
     def test_processor_and_threads_are_told_for_rows_that_do_not_say_them(self):
-        rows = [row("softmax 8x8", dtype="bf16", copy=0.66, gb_s=82.0)]
-        self.assertIn("0.660 of copy", self.run_on(rows, "--processor", "znver4")[1])
-        self.assertIn("0.904 of vector units", self.run_on(rows, "--processor", "znver4", "--threads", "2")[1])
+        rows = [row("softmax 8x8", dtype="bf16", copy=0.55, gb_s=82.0)]
+        self.assertIn("0.550 of copy", self.run_on(rows, "--processor", "znver4")[1])
+        self.assertIn("0.902 of vector units", self.run_on(rows, "--processor", "znver4", "--threads", "2")[1])
 
     def test_bars_cases_and_counts_are_told(self):
         rows = [row("gemv 8x8", read=0.97), row("add 8x8", copy=0.8), row("cumsum 8x8", copy=0.1), row("odd", suite="uncommon", fast=200.0)]

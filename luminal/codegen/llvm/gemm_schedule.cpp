@@ -81,7 +81,8 @@ double cost_of_lines(const Tile& tile, const GemmProblem& problem, int lanes) {
   const auto lines = [](int64_t elements, DType dtype) {
     return static_cast<double>(elements) * graph::bits(dtype) / kLineBits;
   };
-  const auto panels = static_cast<double>((problem.n + nr - 1) / nr);
+  const int64_t whole_panels = (problem.n + nr - 1) / nr;
+  const auto panels = static_cast<double>(whole_panels);
   double cost = panels * lines(problem.m * problem.k, problem.a) * kPerLineOfA;
   if (problem.streams && (problem.m % tile.mr != 0 || problem.n % nr != 0))
     cost += lines(problem.m * problem.n, problem.accumulator) * kPerLineOfResult;

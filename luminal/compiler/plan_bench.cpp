@@ -121,7 +121,9 @@ PlanBench::PlanBench(std::function<Plan(const std::string&)> plan, const Options
       options_(options),
       measure_(measure),
       times_(std::move(times)),
-      others_(times_) {}
+      others_(times_) {
+  measure_.threads = threads_of(options);
+}
 
 PlanBench::~PlanBench() = default;
 
@@ -213,6 +215,7 @@ void PlanBench::settle(const std::vector<std::string>& plans, const std::vector<
   search::DuelOptions how;
   how.clock = measure_.clock;
   how.seconds = measure_.seconds;
+  how.threads = measure_.threads;
   how.disturbed = [this] { return is_disturbed(); };
   const bool is_small = bytes <= kMostBytes;
   if (!is_small) how.loads = 1;

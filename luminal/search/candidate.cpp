@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/contraction_kernel.h"
 #include "luminal/symbolic/evaluate.h"
 
 namespace luminal::search {
@@ -12,6 +13,7 @@ std::variant<Candidate, Rejected> load_candidate(const codegen::CpuKernel& code,
   Candidate candidate;
   candidate.schedule = code.schedule.to_string();
   candidate.mixes_neighbours = code.schedule.family() == "winograd";
+  candidate.takes_offsets_out = code.schedule.family() == codegen::kGemmBlocksFamily;
   auto form = std::make_shared<CandidateForm>();
   form->temporaries = code.temporaries;
   for (const codegen::CpuLaunch& launch : code.launches) {

@@ -49,6 +49,8 @@ struct Candidate {
   std::vector<std::shared_ptr<const runtime::CpuModule>> modules;
   /// A result is as good as the largest value near those it depends on allows (Winograd's squares).
   bool mixes_neighbours = false;
+  /// What blocks of weights share is added after their sums (weights of four bits).
+  bool takes_offsets_out = false;
   std::shared_ptr<const CandidateForm> form = nullptr;  ///< null: its numbers are for all dims
 
   /// The same code for other dims. UserError if a number has no value for them.

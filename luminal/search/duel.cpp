@@ -82,7 +82,7 @@ std::vector<Pair> time_pairs(const std::function<void()>& first,
                              const std::function<void()>& second, const DuelOptions& options) {
   const support::TraceSpan span("search", "duel");
   const support::TracePause pause;  // runs of a measurement are no news
-  const runtime::CallerPlace place;
+  const runtime::CallerPlace place(options.threads);
   Sampler one(first, options.clock, options.sample_us);
   Sampler other(second, options.clock, options.sample_us);
   const double begin = one.now();

@@ -20,6 +20,7 @@ struct DuelOptions {
   int most_pairs = 9;        ///< of one load
   double sample_us = 2000;   ///< quick ways run several times for one sample
   double least_gain = 0.02;  ///< what is quicker by less is as good as equal
+  int threads = 0;           ///< that a way runs on; 0: as many as a team has by default
   bool give_up = true;       ///< a load ends when the second has lost too many pairs to win
   /// Microseconds since whenever. Null: the machine's clock.
   std::function<double()> clock = nullptr;

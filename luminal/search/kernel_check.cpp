@@ -101,7 +101,7 @@ KernelCheck::KernelCheck(const kernel::Arena& arena, const kernel::Kernel& kerne
       kernel_(kernel),
       dims_(std::move(dims)),
       other_dims_(other_dims(arena, kernel, dims_)),
-      sides_(one_sided_kinds(arena, kernel)),
+      further_(further_kinds(arena, kernel)),
       options_(options) {
   std::chrono::milliseconds time = time_for(arena, kernel, dims_);
   for (const TrialDims& each : other_dims_) time += time_for(arena, kernel, each.values);
@@ -134,6 +134,7 @@ KernelCheck::Trial& KernelCheck::trial(DataKind kind, const graph::DimValues& di
   }
   const auto side = is_ordinary ? GuardedMemory::Side::kEnd : GuardedMemory::Side::kBegin;
   const bool is_sided = kind == DataKind::kOneSided || kind == DataKind::kOtherSide;
+  // Rows of one sign are alike, others are not.
   const PointCounts typical = is_ordinary ? options_.points : options_.points.few();
   const PointCounts points = dims == dims_ && !is_sided ? typical : options_.points.some();
   trials_.push_back(std::make_unique<Trial>(
@@ -147,10 +148,10 @@ std::vector<KernelCheck::Trial*> KernelCheck::trials_for(const Candidate& candid
   const auto special = candidate.mixes_neighbours ? DataKind::kInfinite : DataKind::kSpecial;
   Trial& typical = trial(DataKind::kOrdinary, dims_);
   std::vector<Trial*> result = {&typical, &trial(special, dims_)};
-  const auto add_sides = [&](const graph::DimValues& dims) {
-    for (const DataKind kind : sides_) result.push_back(&trial(kind, dims));
+  const auto add_further = [&](const graph::DimValues& dims) {
+    for (const DataKind kind : further_) result.push_back(&trial(kind, dims));
   };
-  add_sides(dims_);
+  add_further(dims_);
   std::erase_if(other_dims_, [&](const TrialDims& dims) {
     try {
       Trial& ordinary = trial(DataKind::kOrdinary, dims.values, dims.once);
@@ -158,7 +159,7 @@ std::vector<KernelCheck::Trial*> KernelCheck::trials_for(const Candidate& candid
       if (ordinary.expected.reads_outside() && !typical.expected.reads_outside()) return true;
       result.push_back(&ordinary);
       if (dims.special) result.push_back(&trial(special, dims.values));
-      if (dims.special) add_sides(dims.values);
+      if (dims.special) add_further(dims.values);
     } catch (const Error&) {
       return true;  // nor with these, if there is no data for them
     }
@@ -241,7 +242,7 @@ std::optional<std::string> KernelCheck::fault(const Attempt& attempt) {
   }
   const std::lock_guard lock(mutex_);
   if (!trial.expected.has_first()) trial.first = candidate.schedule;
-  auto what = trial.expected.fault(std::move(results));
+  auto what = trial.expected.fault(std::move(results), {candidate.takes_offsets_out});
   if (&trial == trials_[0].get() || what) farthest_ = trial.expected.farthest();
   return what;
 }

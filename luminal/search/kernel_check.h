@@ -99,7 +99,7 @@ class KernelCheck {
   const kernel::Kernel& kernel_;
   graph::DimValues dims_;
   std::vector<TrialDims> other_dims_;
-  std::vector<DataKind> sides_;  // that maxima are tried on
+  std::vector<DataKind> further_;  // kinds of data that it is tried on
   CheckOptions options_;
   mutable std::mutex mutex_;                             // of all below
   std::optional<std::chrono::milliseconds> first_took_;  // the first that passed

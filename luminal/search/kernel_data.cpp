@@ -12,6 +12,7 @@
 #include "luminal/graph/dim_binding.h"
 #include "luminal/kernel/estimate.h"
 #include "luminal/kernel/reads.h"
+#include "luminal/search/far_rows.h"
 #include "luminal/search/one_sided.h"
 #include "luminal/support/hash.h"
 
@@ -326,9 +327,10 @@ bool has_products(const Arena& arena, const kernel::Kernel& kernel) {
   });
 }
 
-std::vector<DataKind> one_sided_kinds(const Arena& arena, const kernel::Kernel& kernel) {
+std::vector<DataKind> further_kinds(const Arena& arena, const kernel::Kernel& kernel) {
   std::vector<DataKind> result = {DataKind::kOneSided, DataKind::kOtherSide};
   result.resize(one_sided(arena, kernel).size());
+  if (far_rows(arena, kernel)) result.push_back(DataKind::kFarRows);
   return result;
 }
 
@@ -350,8 +352,10 @@ kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
   const bool spread = weighed && has_functions(arena, kernel);
   const bool is_other = kind == DataKind::kOtherSide;
   const bool is_sided = kind == DataKind::kOneSided || is_other;
+  const bool is_far = kind == DataKind::kFarRows;
   const bool whole_range =
-      kind != DataKind::kOrdinary && !is_sided && !has_floats_of_bits(arena, kernel);
+      kind != DataKind::kOrdinary && !is_sided && !is_far && !has_floats_of_bits(arena, kernel);
+  const std::optional<FarRows> far = is_far ? far_rows(arena, kernel) : std::nullopt;
   Sides sides;
   if (is_sided) sides = one_sided(arena, kernel).at(is_other ? 1 : 0);
   kernel::Tensors result;
@@ -364,6 +368,7 @@ kernel::Tensors random_tensors(const Arena& arena, const kernel::Kernel& kernel,
     Filler(kind, whole_range, one_in, reduces, sign, seed + id.value)
         .fill(array, chooses ? positions.limit : std::numeric_limits<int64_t>::max(), weighed,
               spread);
+    if (far) make_far(*far, id, array);
     result.emplace(id, std::move(array));
   }
   return result;

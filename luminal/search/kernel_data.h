@@ -21,11 +21,13 @@ enum class DataKind : uint8_t {
   kSpecial,
   /// all that maxima are taken of is far below 0, with some equal values (one_sided.h)
   kOneSided,
+  /// ordinary, but for rows of scores that are far from 0 as a whole (far_rows.h)
+  kFarRows,
   kOtherSide,  ///< the same on the other side: where a maximum and a minimum are of one tensor
 };
 
-/// Those kinds of one side that tell something about a kernel.
-std::vector<DataKind> one_sided_kinds(const kernel::Arena& arena, const kernel::Kernel& kernel);
+/// Those kinds but the first three that tell something about a kernel.
+std::vector<DataKind> further_kinds(const kernel::Arena& arena, const kernel::Kernel& kernel);
 
 /// Whether some sum is of products of different tensors: every term of it tells, since products of
 /// narrow floats are added in wide ones.

@@ -67,7 +67,7 @@ class KernelExpectation {
 
   /// What is wrong with results, by root; nothing if they are right. The first that are right are
   /// kept: later ones are compared with all of their elements.
-  std::optional<std::string> fault(std::vector<graph::Array> results);
+  std::optional<std::string> fault(std::vector<graph::Array> results, Freedom freedom = {});
   /// Whether there are results that were right.
   bool has_first() const { return !results_.empty(); }
   /// What the oracle found wrong with the first results when later ones differed; those are
@@ -83,13 +83,17 @@ class KernelExpectation {
   void add_points(uint64_t seed, const PointCounts& counts);
   void settle(const KernelExpectation* ordinary);
   size_t largest_of(const std::vector<double>& deviations) const;
-  PointVerdict judged(const ExpectedPoint& point, const graph::Array& result) const;
+  PointVerdict judged(const ExpectedPoint& point, const graph::Array& result,
+                      Freedom freedom) const;
   /// The same point with many moved runs; nothing if nobody knows where it is computed.
   const std::optional<ExpectedPoint>& asked_again(size_t root, int64_t position);
   /// What is said of a point, by many moved runs if it seems to be wrong by a few.
-  PointVerdict confirmed(const ExpectedPoint& point, const graph::Array& result);
+  PointVerdict confirmed(const ExpectedPoint& point, const graph::Array& result, Freedom freedom);
   /// Of the sampled points, the farthest that is wrong.
   std::optional<std::string> fault_at_points(const std::vector<graph::Array>& results);
+  /// Of the first candidate: what is no number is rare on data without infinities, and others would
+  /// have it from the same code.
+  std::optional<std::string> fault_of_no_numbers(size_t root, const graph::Array& result);
   std::optional<std::string> fault_beside(size_t root, const graph::Array& result);
   /// Elements that differ from those of the first candidate by more than they may.
   std::vector<int64_t> disputed_integers(size_t root, const graph::Array& result) const;
@@ -104,7 +108,8 @@ class KernelExpectation {
   DataKind kind_;
   uint64_t seed_;
   PointJudge judge_;
-  double work_;            // values of one point
+  double work_;  // values of one point
+  LeavingOffsets offsets_;
   size_t most_asked_ = 1;  // elements of one result that the oracle is asked about
   int many_runs_ = 1;      // moved runs of one of them
   bool reads_outside_ = false;
@@ -118,6 +123,8 @@ class KernelExpectation {
   std::vector<double> relative_;
   std::vector<double> largest_;
   std::vector<graph::Array> results_;  // of the first candidate that passed
+  Freedom freedom_ = {};               // of the candidate that is being judged
+  Freedom freedom_of_first_ = {};
   std::optional<std::string> fault_of_first_;
   double farthest_ = 0.0;
 };

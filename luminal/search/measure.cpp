@@ -135,7 +135,7 @@ Measured measure_runs(const std::vector<std::function<void()>>& runs,
   constexpr double kLeastOvertime = 2e6;
   const support::TraceSpan span("search", "measure");
   const support::TracePause pause;  // runs of a measurement are no news
-  const runtime::CallerPlace place;
+  const runtime::CallerPlace place(options.threads);
   std::vector<Contestant> contestants;
   for (const std::function<void()>& run : runs)
     contestants.push_back({Sampler(run, options.clock, options.sample_us)});
@@ -177,7 +177,9 @@ Measured measure(const std::vector<const Candidate*>& candidates, const TensorPl
     runners.back()->prepare();
     runs.emplace_back([runner = runners.back().get()] { runner->run(); });
   }
-  return measure_runs(runs, options);
+  MeasureOptions how = options;
+  how.threads = options.threads > 0 ? std::min(options.threads, team.size()) : team.size();
+  return measure_runs(runs, how);
 }
 
 }  // namespace luminal::search

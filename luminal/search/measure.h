@@ -20,7 +20,7 @@ struct MeasureOptions {
   double sample_us = 200;       ///< quick kernels run several times for one sample
   double hopeless = 1.25;       ///< slower than the best by this factor after a few rounds: dropped
   double steady_spread = 0.02;  ///< enough is known if spread over median is below this
-  int threads = 0;              ///< of the team, at most; 0: all. For candidates
+  int threads = 0;              ///< of the team that runs it, at most; 0: all
   /// Asked after rounds that end late: whether to be content with fewer samples than the least.
   std::function<bool()> stop = nullptr;
   /// Microseconds since whenever. Null: the machine's clock.

@@ -1,9 +1,12 @@
 #include "luminal/search/measure.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <functional>
 #include <vector>
+
+#include "luminal/search/duel.h"
 
 namespace luminal::search {
 namespace {
@@ -146,6 +149,26 @@ TEST(MeasureRuns, WhenTimeIsOverOneSampleOfWhatTakesLongIsEnough) {
   EXPECT_EQ(result.timings[0].samples, 1);
   EXPECT_GT(result.timings[0].spread_us, 0) << "nothing is known of others";
   EXPECT_FALSE(result.unreliable);
+}
+
+/// How many processors the calling thread may run on.
+int processors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  return CPU_COUNT(&allowed);
+}
+
+TEST(MeasureRuns, WhatRunsOnOneThreadRunsWhereverItMay) {
+  const int all = processors();
+  int inside = 0;
+  const std::vector<std::function<void()>> runs = {[&] { inside = processors(); }};
+  measure_runs(runs, {.seconds = 0.001, .threads = 1});
+  EXPECT_EQ(inside, all);
+  time_pairs(runs[0], runs[0], {.seconds = 0.001, .threads = 1});
+  EXPECT_EQ(inside, all);
+  measure_runs(runs, {.seconds = 0.001, .threads = 2});
+  EXPECT_EQ(inside, 1) << "where workers leave a processor to it";
 }
 
 TEST(MeasureRuns, WhatTakesLittleIsMeasuredToTheEndAllTheSame) {

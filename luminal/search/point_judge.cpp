@@ -115,14 +115,17 @@ double PointJudge::few_digits(DType dtype, double value) const {
   return std::isfinite(value) ? kPart * graph::epsilon(DType::kBF16) * std::abs(value) : 0.0;
 }
 
-PointVerdict PointJudge::judged(const ExpectedPoint& point, const Array& result,
-                                double typical) const {
+PointVerdict PointJudge::judged(const ExpectedPoint& point, const Array& result, double typical,
+                                Freedom freedom) const {
   const DType dtype = result.dtype();
+  const bool no_number = point.offset_escapes && freedom.takes_offsets_out;
   if (!graph::is_float(dtype))
-    return is_decided(point, dtype, 0.0) ? judged_integer(point, result) : PointVerdict{};
+    return is_decided(point, dtype, 0.0) && !no_number ? judged_integer(point, result)
+                                                       : PointVerdict{};
   const double actual = number_at(result, point.position);
   if (point.may_overflow && !std::isfinite(actual)) return {};
   if (factors_leave_sums_ && std::isnan(point.oracle) && !std::isfinite(actual)) return {};
+  if (no_number && std::isnan(actual)) return {};
   if (point.may_vanish && std::abs(actual) <= 0x1p-126) return {};
   // What is smaller than the least normal number may be taken for 0.
   const double slack = 0x1p-126 + few_digits(dtype, point.wide);

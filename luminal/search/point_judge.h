@@ -31,6 +31,15 @@ struct ExpectedPoint {
   /// candidate that has no number, or 0, may be right.
   bool may_overflow = false;
   bool may_vanish = false;
+  /// It is made of a sum that an offset may leave, and one of the two is beyond the range.
+  bool offset_escapes = false;
+};
+
+/// What only some candidates of a kernel may do.
+struct Freedom {
+  /// It takes offsets of weights out of sums (leaving_offsets.h): the difference of two infinities
+  /// is no number.
+  bool takes_offsets_out = false;
 };
 
 /// What is said of an element.
@@ -49,7 +58,8 @@ class PointJudge {
 
   /// `typical` is the deviation of points of this root on the whole: errors may cancel at one of
   /// them, and none is asked to be better.
-  PointVerdict judged(const ExpectedPoint& point, const graph::Array& result, double typical) const;
+  PointVerdict judged(const ExpectedPoint& point, const graph::Array& result, double typical,
+                      Freedom freedom) const;
 
   /// Whether results jump where something comes near a tie.
   bool jumps() const { return jumps_; }

@@ -107,13 +107,15 @@ kernel::BodyId without_casts(const kernel::Arena& arena, kernel::BodyId id) {
 }  // namespace
 
 PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kernel,
-                         const graph::DimValues& dims, const kernel::Tensors& tensors,
-                         PointRounding rounding, uint64_t seed, double scale)
+                         const LeavingOffsets& offsets, const graph::DimValues& dims,
+                         const kernel::Tensors& tensors, PointRounding rounding, uint64_t seed,
+                         double scale)
     : arena_(arena),
       kernel_(kernel),
       evaluator_(arena, tensors, dims),
       random_(support::hash_combine(seed, 0x5eed)),
-      scale_(scale) {
+      scale_(scale),
+      offsets_(offsets) {
   for (const kernel::Expr& axis : kernel.axes)
     extents_.push_back(evaluator_.extent(axis.axis_extent()));
   for (const kernel::Root& root : kernel.roots)
@@ -126,6 +128,7 @@ PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kerne
     evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
       const graph::DType dtype = arena_[id].dtype;
       if (products_.contains(id)) note_factor(id, partial);
+      if (offsets_.sums.contains(id)) note_leaving(id, value.real, partial);
       return partial || graph::is_float(dtype) ? bounded(id, value, partial)
                                                : kernel::Evaluator::rounded(dtype, value);
     };
@@ -220,15 +223,51 @@ kernel::Number PointOracle::moved(kernel::BodyId id, kernel::Number value, bool 
   const double place = partial ? (is_sum ? computed_in(dtype) : 0.0) : last_places_[id.value];
   const auto result = partial ? used_results_.end() : used_results_.find(id);
   if (result != used_results_.end()) result->second = value.real;
+  if (const auto leaving = offsets_.sums.find(id); leaving != offsets_.sums.end()) {
+    double& left = left_[id];
+    // What is added up beside the sum is rounded, too, however little of both is left.
+    const double off = partial ? add_leaving(leaving->second, left) + place * std::abs(left) : 0.0;
+    if (!partial) left = 0.0;
+    if (std::isfinite(off)) value.real += scale_ * off * random_unit();
+  }
   if (place == 0.0 || is_exact(arena_[id], value.real)) return value;
+  const double unit = random_unit();
+  if (result != used_results_.end()) result->second *= 1.0 + scale_ * stored_place(id) * unit;
+  return {value.real * (1.0 + scale_ * place * unit), 0};
+}
+
+double PointOracle::random_unit() {
   random_ += 0x9e3779b97f4a7c15;  // splitmix64: some nanoseconds for each of millions of values
   uint64_t bits = random_;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
   bits ^= bits >> 31;
-  const double unit = static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
-  if (result != used_results_.end()) result->second *= 1.0 + scale_ * stored_place(id) * unit;
-  return {value.real * (1.0 + scale_ * place * unit), 0};
+  return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+}
+
+/// Gives what rounding the offset of this step may cost.
+double PointOracle::add_leaving(const LeavingOffset& offset, double& left) {
+  const double term = evaluator_.evaluate(offset.term).real;
+  left += term;
+  return offset.rounding * std::abs(term);
+}
+
+void PointOracle::note_leaving(kernel::BodyId id, double value, bool partial) {
+  double& left = left_[id];
+  if (!partial) {
+    left = 0.0;
+    return;
+  }
+  add_leaving(offsets_.sums.at(id), left);
+  constexpr double kLargest = std::numeric_limits<float>::max() / 2;  // values are moved
+  if (!(std::abs(value) < kLargest) || !(std::abs(left) < kLargest)) beyond_.insert(id);
+}
+
+bool PointOracle::offset_escapes(size_t root) const {
+  if (beyond_.empty()) return false;
+  const std::vector<kernel::BodyId> inside =
+      arena_.reachable(std::array{kernel_.roots[root].value});
+  return std::ranges::any_of(inside, [&](kernel::BodyId id) { return beyond_.contains(id); });
 }
 
 void PointOracle::note_factor(kernel::BodyId id, bool partial) {
@@ -292,7 +331,9 @@ std::optional<std::vector<int64_t>> PointOracle::axes_of(size_t root, int64_t po
 
 std::vector<PointValue> PointOracle::at(std::span<const int64_t> axes) {
   escapes_ = {};
-  if (!products_.empty()) forget();  // or nothing would be known of what another point computed
+  beyond_.clear();
+  // Or nothing would be known of what another point computed.
+  if (!products_.empty() || !offsets_.sums.empty()) forget();
   for (size_t k = 0; k < axes.size(); ++k) evaluator_.set_axis(kernel_.axes[k], axes[k]);
   std::vector<PointValue> points;
   for (size_t k = 0; k < kernel_.roots.size(); ++k) {

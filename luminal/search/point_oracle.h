@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "luminal/kernel/evaluate.h"
+#include "luminal/search/leaving_offsets.h"
 
 namespace luminal::search {
 
@@ -33,11 +34,12 @@ enum class PointRounding : uint8_t {
 /// rounded in `kWide` and `kMoved`: who compares them rounds.
 class PointOracle {
  public:
-  /// What is moved is moved by `scale` times what rounding may cost.
+  /// What is moved is moved by `scale` times what rounding may cost. The arena is that of
+  /// `offsets`, where there are some.
   PointOracle(const kernel::Arena& arena, const kernel::Kernel& kernel,
-              const graph::DimValues& dims, const kernel::Tensors& tensors,
-              PointRounding rounding = PointRounding::kAsWritten, uint64_t seed = 1,
-              double scale = 1.0);
+              const LeavingOffsets& offsets, const graph::DimValues& dims,
+              const kernel::Tensors& tensors, PointRounding rounding = PointRounding::kAsWritten,
+              uint64_t seed = 1, double scale = 1.0);
   // The evaluator refers to it.
   PointOracle(const PointOracle&) = delete;
   PointOracle& operator=(const PointOracle&) = delete;
@@ -59,6 +61,9 @@ class PointOracle {
     bool to_zero = false;
   };
   Escapes escapes() const { return escapes_; }
+  /// Whether a root is made of a sum that an offset may leave, which at the last point, or what
+  /// leaves it, was beyond the range of what both are computed in (`kWide`).
+  bool offset_escapes(size_t root) const;
   /// Whether a value outside of its tensor was asked for.
   bool reads_outside() const { return evaluator_.loads_outside() > 0; }
 
@@ -71,6 +76,12 @@ class PointOracle {
   kernel::Number moved(kernel::BodyId id, kernel::Number value, bool partial);
   /// A value that is not beyond the ends of a dtype without infinities.
   kernel::Number bounded(kernel::BodyId id, kernel::Number value, bool partial) const;
+  /// What leaves a sum at the current step of it, added to what has left it so far.
+  double add_leaving(const LeavingOffset& offset, double& left);
+  /// Notes a step of a sum that an offset may leave.
+  void note_leaving(kernel::BodyId id, double value, bool partial);
+  /// From -1 to 1.
+  double random_unit();
   /// Notes a factor of a product over axes, or its end.
   void note_factor(kernel::BodyId id, bool partial);
 
@@ -94,6 +105,9 @@ class PointOracle {
   };
   std::map<kernel::BodyId, Exponents> products_;  // of products over axes that are being computed
   Escapes escapes_;
+  const LeavingOffsets& offsets_;
+  std::map<kernel::BodyId, double> left_;  // sums that are being computed, so far
+  std::set<kernel::BodyId> beyond_;        // sums of the last point that may leave the range
 };
 
 /// Whether an op may have a few digits more than bf16 and no others where its result ends in that

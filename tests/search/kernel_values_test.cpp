@@ -17,6 +17,8 @@
 #include "luminal/compiler/kernel_set.h"
 #include "luminal/graph/narrow_float.h"
 #include "luminal/search/kernel_bench.h"
+#include "luminal/search/leaving_offsets.h"
+#include "tests/search/one_kernel.h"
 #include "tests/search/planted.h"
 
 namespace luminal::search {
@@ -193,6 +195,67 @@ TEST(KernelValues, WhatIsInRangeAtTheEndMayNotBeOnTheWay) {
   EXPECT_EQ(why, std::nullopt) << why->detail;
 }
 
+/// A product with weights of four bits in blocks, each with a scale and perhaps with a zero.
+struct FourBit {
+  DType rows = f32, digits = u4, scales = f16;
+  int64_t m = 1, n = 33, k = 96, block = 16;
+  bool has_zeros = true;
+
+  Tensor write(Graph& g) const {
+    const graph::Shape shared = {n, k / block, 1};
+    Tensor weights = cast(g.weight("q", {n, k / block, block}, digits), f32);
+    if (has_zeros) weights = weights - cast(g.weight("z", shared, digits), f32);
+    weights = weights * cast(g.weight("s", shared, scales), f32);
+    const Tensor x = cast(g.input("x", {m, k}, rows), f32);
+    return cast(matmul(x, transpose(merge_dims(weights, 1))), rows);
+  }
+};
+
+TEST(KernelValues, ZerosOfFourBitWeightsMayLeaveSums) {
+  // Infinities in rows meet themselves then, and what is left of two sums may be little.
+  const FourBit wide{.digits = i4, .scales = f32, .m = 5, .n = 101, .k = 256, .block = 32};
+  for (const FourBit& each : {FourBit{}, FourBit{.digits = i4}, FourBit{.rows = bf16}, wide})
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      const auto why =
+          rejection_of_any([&](Graph& g) -> std::vector<Tensor> { return {each.write(g)}; }, seed);
+      EXPECT_EQ(why, std::nullopt) << each.n << ", seed " << seed << ": " << why->detail;
+    }
+}
+
+TEST(KernelValues, NothingButZerosOfBlocksLeavesSums) {
+  const auto count = [](const std::function<Tensor(Graph&)>& write) {
+    const KernelTask task = task_of(write);
+    return leaving_offsets(*task.arena, task.kernel).sums.size();
+  };
+  EXPECT_EQ(count([](Graph& g) { return FourBit{.m = 3}.write(g); }), 1U);
+  EXPECT_EQ(count([](Graph& g) { return FourBit{.m = 3, .has_zeros = false}.write(g); }), 0U);
+  EXPECT_EQ(count([](Graph& g) { return FourBit{.digits = DType::kI16, .m = 3}.write(g); }), 0U);
+  EXPECT_EQ(count([](Graph& g) {
+              const Tensor b = cast(g.weight("q", {64, 40}, u4), f32) + g.weight("z", {64, 40});
+              return matmul(g.input("a", {7, 64}), b);
+            }),
+            0U)
+      << "an offset of every weight";
+}
+
+TEST(KernelValues, OnlyWhoTakesZerosOutOfSumsMayHaveNoNumberForAnInfinity) {
+  const KernelTask task = task_of([](Graph& g) { return FourBit{.m = 3}.write(g); });
+  const PointJudge judge(*task.arena, task.kernel);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  ExpectedPoint point{.oracle = kInfinity, .wide = kInfinity, .offset_escapes = true};
+  graph::Array result(f32, {1});
+  const auto is_wrong = [&](double value, bool takes_out) {
+    result.set(0, graph::Scalar::of(f32, value));
+    return judge.judged(point, result, 0.0, {.takes_offsets_out = takes_out}).fault.has_value();
+  };
+  EXPECT_FALSE(is_wrong(NAN, true));
+  EXPECT_TRUE(is_wrong(NAN, false));
+  EXPECT_TRUE(is_wrong(-kInfinity, true));
+  EXPECT_TRUE(is_wrong(7.0, true));
+  point.offset_escapes = false;
+  EXPECT_TRUE(is_wrong(NAN, true)) << "no part of it was infinite";
+}
+
 TEST(KernelValues, TiesAreRoundedToEven) {
   expect_rejected({
       {"whole numbers",
@@ -344,6 +407,90 @@ TEST(KernelValues, MaximaAndMinimaSeeNothingElse) {
          *static_cast<float*>(buffers[1]) = std::accumulate(x, x + kCount, 0.0F, larger);
        }},
   });
+}
+
+constexpr int kHeads = 2, kQueries = 96, kKeys = 128, kWidth = 64;
+
+Tensor attention_of_inputs(Graph& g) {
+  const Tensor q = g.input("q", {kHeads, kQueries, kWidth});
+  const Tensor k = g.input("k", {kHeads, kKeys, kWidth});
+  return matmul(softmax(matmul(q, transpose(k)) * 0.125F), g.input("v", {kHeads, kKeys, kWidth}));
+}
+
+/// Attention of one query; `weight` gives what a score counts, by the largest one. Tensors are in
+/// the order of the candidate's buffers: keys, queries, values, results.
+template <typename Weight>
+void attend(void* const* buffers, const Weight& weight) {
+  const auto* keys = static_cast<const float*>(buffers[0]);
+  const auto* queries = static_cast<const float*>(buffers[1]);
+  const auto* values = static_cast<const float*>(buffers[2]);
+  auto* results = static_cast<float*>(buffers[3]);
+  for (int row = 0; row < kHeads * kQueries; ++row) {
+    const int64_t head = int64_t{row / kQueries} * kKeys * kWidth;
+    const float* query = queries + int64_t{row} * kWidth;
+    std::vector<double> weights;
+    for (int key = 0; key < kKeys; ++key)
+      weights.push_back(
+          std::inner_product(query, query + kWidth, keys + head + int64_t{key} * kWidth, 0.0) *
+          0.125);
+    const double largest = *std::ranges::max_element(weights);
+    const bool is_spoilt =
+        std::ranges::any_of(weights, [](double each) { return !std::isfinite(each); });
+    double total = 0;
+    for (double& each : weights) total += each = is_spoilt ? NAN : weight(each, largest);
+    for (int column = 0; column < kWidth; ++column) {
+      double sum = 0;
+      for (int key = 0; key < kKeys; ++key)
+        sum += weights[static_cast<size_t>(key)] * values[head + int64_t{key} * kWidth + column];
+      results[int64_t{row} * kWidth + column] = static_cast<float>(sum / total);
+    }
+  }
+}
+
+TEST(KernelValues, ScoresOfAttentionAreTriedFarFromZero) {
+  expect_rejected({
+      {"rows far below 0 are NaN", attention_of_inputs,
+       [](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+         if (begin == 0)
+           attend(buffers, [](double score, double largest) {
+             return largest < -20 ? NAN : std::exp(score - largest);
+           });
+       }},
+      {"rows far above 0 are NaN", attention_of_inputs,
+       [](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+         if (begin == 0)
+           attend(buffers, [](double score, double largest) {
+             return largest > 1e9 ? NAN : std::exp(score - largest);
+           });
+       }},
+      {"the maximum is taken off after it was rounded", attention_of_inputs,
+       [](void* const* buffers, const int64_t*, int64_t begin, int64_t, std::byte*) {
+         if (begin == 0)
+           attend(buffers, [](double score, double largest) {
+             const auto rounded = static_cast<float>(largest * 1.4426950408889634);
+             return std::exp2(static_cast<float>(score * 1.4426950408889634 - rounded));
+           });
+       }},
+  });
+}
+
+TEST(KernelValues, AttentionIsRightFarFromZero) {
+  for (const DType dtype : {f32, bf16, f16})
+    for (const auto& [queries, keys, width] :
+         {std::array<int64_t, 3>{37, 41, 24}, {1, 77, 64}, {65, 65, 16}})
+      for (const bool causal : {false, true}) {
+        const auto why = rejection_of_any([&](Graph& g) -> std::vector<Tensor> {
+          return {attention(g.input("q", {3, queries, width}, dtype),
+                            g.input("k", {3, keys, width}, dtype),
+                            g.input("v", {3, keys, width}, dtype), {.causal = causal})};
+        });
+        EXPECT_EQ(why, std::nullopt) << graph::name(dtype) << " " << queries << ": " << why->detail;
+      }
+  const auto masked = rejection_of_any([](Graph& g) -> std::vector<Tensor> {
+    const Tensor scores = matmul(g.input("q", {2, 40, 64}), transpose(g.input("k", {2, 128, 64})));
+    return {matmul(softmax(scores * 0.125F + g.input("m", {40, 128})), g.input("v", {2, 128, 64}))};
+  });
+  EXPECT_EQ(masked, std::nullopt) << masked->detail;
 }
 
 /// Some function of every value, times the sum of its row.

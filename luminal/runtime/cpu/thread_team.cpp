@@ -36,7 +36,8 @@ void pin_to(int number) {
 
 }  // namespace
 
-CallerPlace::CallerPlace() {
+CallerPlace::CallerPlace(int threads) {
+  if (threads_wanted({.threads = threads}) < 2) return;
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
   before_ = allowed;

@@ -33,10 +33,13 @@ struct ThreadTeamOptions {
 /// While it lives the thread that made it stays on the processor that workers leave to it. A thread
 /// that has just done something else may sit on the processor of a worker for milliseconds, and
 /// then does that worker's part as well: to a program it is no matter, to a measurement that takes
-/// no longer it is everything.
+/// no longer it is everything. What runs on one thread has no workers to keep away from: it stays
+/// where the system puts it, so that several processes that measure at a time are not all on the
+/// first processor.
 class CallerPlace {
  public:
-  CallerPlace();
+  /// `threads` compute, the caller included; 0: as many as a team has by default.
+  explicit CallerPlace(int threads);
   ~CallerPlace();
   CallerPlace(const CallerPlace&) = delete;
   CallerPlace& operator=(const CallerPlace&) = delete;

@@ -118,16 +118,23 @@ TEST(CallerPlace, IsTheFirstProcessorForAsLongAsItLives) {
   const cpu_set_t before = where_it_may_run();
   if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one processor";
   {
-    const CallerPlace place;
+    const CallerPlace place(2);
     const cpu_set_t now = where_it_may_run();
     EXPECT_EQ(CPU_COUNT(&now), 1);
     int first = 0;
     while (!CPU_ISSET(first, &before)) ++first;
     EXPECT_TRUE(CPU_ISSET(first, &now));
-    const CallerPlace again;  // a measurement in a measurement
+    const CallerPlace again(2);  // a measurement in a measurement
   }
   const cpu_set_t after = where_it_may_run();
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(CallerPlace, OfOneThreadIsWhereverItMayRun) {
+  const cpu_set_t before = where_it_may_run();
+  const CallerPlace place(1);
+  const cpu_set_t now = where_it_may_run();
+  EXPECT_TRUE(CPU_EQUAL(&before, &now));
 }
 
 }  // namespace

@@ -61,6 +61,36 @@ TEST(FourBit, ZerosAreConstantsOrOnePerBlock) {
   check_blocks(x, flat(scales * (q * 0.5 - 3.25)));
 }
 
+TEST(FourBit, ZerosOfFourBitsAreNoDigits) {
+  Graph g;
+  const Tensor x = g.input("x", {3, 96});
+  const Tensor q = g.input("q", {kColumns, 3, 32}, u4);
+  const Tensor z = g.input("zeros", {kColumns, 3, 1}, u4);
+  const Tensor scales = g.input("scales", {kColumns, 3, 1});
+  const Tensor qf = cast(q, f32);
+  const Tensor zf = cast(z, f32);
+  check_blocks(x, flat((qf - zf) * scales));
+  check_blocks(x, flat((zf * -1.0 + qf) * scales));
+  check_blocks(x, flat(scales * qf - scales * zf));
+  check_blocks(x, flat(zf * scales * -1.0 + qf * scales));
+  // As integers, and in a narrow float between.
+  const Tensor difference = cast(q, i32) - cast(z, i32);
+  check_blocks(x, flat(cast(difference, f32) * scales));
+  check_blocks(x, flat(cast(cast(difference, bf16), f32) * scales));
+  check_blocks(x, flat(cast(cast(cast(q, i8) - cast(z, i8), i32), f32) * scales));
+}
+
+TEST(FourBit, SumsThatWrapAroundAreNoZeros) {
+  Graph g;
+  const Tensor q = cast(g.input("q", {kColumns, 3, 32}, u4), u8);
+  const Tensor z = cast(g.input("zeros", {kColumns, 3, 1}, u4), u8);
+  const Tensor weights = cast(q - z, f32) * g.input("scales", {kColumns, 3, 1});
+  const kernel::test::Sample sample =
+      sample_of({matmul(g.input("x", {3, 96}), transpose(flat(weights)))});
+  EXPECT_NE(family_of(sample), kGemmBlocksFamily);
+  check_in_turn(sample, 0, {1.0, 1e-4});
+}
+
 TEST(FourBit, NibblesOfBytesAreDigits) {
   Graph g;
   const Tensor bytes = g.input("q", {kColumns, 3, 16}, u8);

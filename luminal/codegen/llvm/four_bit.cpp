@@ -18,6 +18,8 @@ using symbolic::Expr;
 constexpr int64_t kDigits = 16;
 /// Digits and zeros up to here are exact in every float.
 constexpr int64_t kLargest = 64;
+/// Sums of digits and zeros up to here are exact in floats, and as differences of their products.
+constexpr int64_t kLargestSum = 512;
 /// Steps of k that one vector of words holds.
 constexpr int64_t kStepsPerWord = 8;
 constexpr int64_t kLargestBlock = 1024;
@@ -63,6 +65,18 @@ std::optional<Range> range_of_op(const Arena& arena, const BodyNode& node) {
       if (!a || !b) return std::nullopt;
       return Range{a->lowest + b->lowest, a->highest + b->highest};
     }
+    case Op::kMul: {
+      const auto a = child(0);
+      const auto b = child(1);
+      constexpr int64_t kHuge = int64_t{1} << 30;
+      const auto is_huge = [&](const Range& each) {
+        return each.lowest < -kHuge || each.highest > kHuge;
+      };
+      if (!a || !b || is_huge(*a) || is_huge(*b)) return std::nullopt;
+      const auto [lowest, highest] = std::minmax({a->lowest * b->lowest, a->lowest * b->highest,
+                                                  a->highest * b->lowest, a->highest * b->highest});
+      return Range{lowest, highest};
+    }
     case Op::kSelect: {
       const auto a = child(1);
       const auto b = child(2);
@@ -74,11 +88,19 @@ std::optional<Range> range_of_op(const Arena& arena, const BodyNode& node) {
   }
 }
 
+Range range_of_type(DType dtype) {
+  return range_of_bits(std::min(graph::bits(dtype), 62), graph::is_unsigned(dtype));
+}
+
+/// What does not fit wraps around, to anything.
+bool fits(const Range& range, DType dtype) {
+  const Range type = range_of_type(dtype);
+  return range.lowest >= type.lowest && range.highest <= type.highest;
+}
+
 std::optional<Range> range_of(const Arena& arena, BodyId id) {
   const BodyNode& node = arena[id];
   if (!graph::is_integer(node.dtype)) return std::nullopt;
-  const Range type =
-      range_of_bits(std::min(graph::bits(node.dtype), 62), graph::is_unsigned(node.dtype));
   std::optional<Range> found;
   if (node.kind == BodyKind::kOp) found = range_of_op(arena, node);
   if (node.kind == BodyKind::kWhere) {
@@ -87,55 +109,73 @@ std::optional<Range> range_of(const Arena& arena, BodyId id) {
     if (a && b) found = Range{std::min(a->lowest, b->lowest), std::max(a->highest, b->highest)};
   }
   if (const auto value = constant_integer(arena, id)) found = Range{*value, *value};
-  // What does not fit wraps around, to anything.
-  if (found && found->lowest >= type.lowest && found->highest <= type.highest) return found;
-  return graph::bits(node.dtype) <= 8 ? std::optional(type) : std::nullopt;
+  if (found && fits(*found, node.dtype)) return found;
+  return graph::bits(node.dtype) <= 8 ? std::optional(range_of_type(node.dtype)) : std::nullopt;
 }
 
 class Matcher {
+  static constexpr int kDeepest = 12;
+
  public:
   explicit Matcher(Arena& arena) : arena_(arena) {}
 
-  /// A body as scale * (digits - zero) + offset. Ops of narrow floats count as exact, as they
-  /// do in all products.
-  std::optional<FourBitWeights> match(BodyId id, int depth = 0) {
-    constexpr int kDeepest = 12;
+  /// The ways to read a body as scale * (digits - zero) + offset: one for each small integer in
+  /// it, since zeros may have four bits as well. Ops of narrow floats count as exact, as they do in
+  /// all products.
+  std::vector<FourBitWeights> match(BodyId id, int depth = 0) {
     const BodyNode node = arena_[id];
-    if (graph::is_integer(node.dtype)) return match_digits(id);
-    if (node.kind != BodyKind::kOp || !graph::is_float(node.dtype) || depth > kDeepest)
-      return std::nullopt;
+    if (graph::is_integer(node.dtype)) return match_integer(id, depth);
+    if (node.kind != BodyKind::kOp || !graph::is_float(node.dtype) || depth > kDeepest) return {};
     if (node.op == Op::kCast) return match_cast(node, depth);
-    if (node.op != Op::kMul && node.op != Op::kAdd) return std::nullopt;
+    if (node.op != Op::kMul && node.op != Op::kAdd) return {};
+    std::vector<FourBitWeights> found;
     for (const size_t side : {size_t{0}, size_t{1}})
-      if (auto found = match(node.children[side], depth + 1)) {
+      for (FourBitWeights& weights : match(node.children[side], depth + 1)) {
         const BodyId other = node.children[1 - side];
         if (node.op == Op::kMul)
-          multiply(*found, other, node.dtype);
+          multiply(weights, other, node.dtype);
         else
-          add(*found, other, node.dtype);
-        return found;
+          add(weights, other, node.dtype);
+        found.push_back(std::move(weights));
       }
-    return std::nullopt;
+    return found;
   }
 
  private:
-  std::optional<FourBitWeights> match_cast(const BodyNode& node, int depth) {
+  std::vector<FourBitWeights> match_cast(const BodyNode& node, int depth) {
     const BodyId inner = node.children[0];
     const DType from = arena_[inner].dtype;
-    if (graph::is_float(from) && graph::bits(from) >= graph::bits(node.dtype)) return std::nullopt;
+    if (graph::is_float(from) && graph::bits(from) >= graph::bits(node.dtype)) return {};
     return match(inner, depth + 1);
   }
 
-  std::optional<FourBitWeights> match_digits(BodyId id) const {
+  std::vector<FourBitWeights> match_integer(BodyId id, int depth) {
     const auto range = range_of(arena_, id);
-    if (!range || range->highest - range->lowest >= kDigits || std::abs(range->lowest) > kLargest)
-      return std::nullopt;
-    return FourBitWeights{.digits = id, .lowest = range->lowest, .zero = -range->lowest};
+    if (!range || depth > kDeepest) return {};
+    if (range->highest - range->lowest < kDigits && std::abs(range->lowest) <= kLargest)
+      return {FourBitWeights{.digits = id, .lowest = range->lowest, .zero = -range->lowest}};
+    return match_integer_sum(id, depth);
+  }
+
+  /// Digits and a zero of each block, added as integers, both small enough to be exact as floats.
+  std::vector<FourBitWeights> match_integer_sum(BodyId id, int depth) {
+    const BodyNode node = arena_[id];
+    if (node.kind != BodyKind::kOp || (node.op != Op::kAdd && node.op != Op::kCast)) return {};
+    const auto sum = range_of_op(arena_, node);
+    if (!sum || !fits(*sum, node.dtype) || sum->highest - sum->lowest > kLargestSum) return {};
+    if (node.op == Op::kCast) return match_integer(node.children[0], depth + 1);
+    std::vector<FourBitWeights> found;
+    for (const size_t side : {size_t{0}, size_t{1}})
+      for (FourBitWeights& weights : match_integer(node.children[side], depth + 1)) {
+        add(weights, node.children[1 - side], DType::kF32);
+        found.push_back(std::move(weights));
+      }
+    return found;
   }
 
   void multiply(FourBitWeights& weights, BodyId factor, DType dtype) {
-    weights.scale = weights.scale ? arena_.op(Op::kMul, dtype, {*weights.scale, factor}) : factor;
-    if (weights.offset) weights.offset = arena_.op(Op::kMul, dtype, {*weights.offset, factor});
+    weights.scale = weights.scale ? combined(Op::kMul, *weights.scale, factor, dtype) : factor;
+    if (weights.offset) weights.offset = combined(Op::kMul, *weights.offset, factor, dtype);
   }
 
   void add(FourBitWeights& weights, BodyId term, DType dtype) {
@@ -147,7 +187,17 @@ class Matcher {
         return;
       }
     }
-    weights.offset = weights.offset ? arena_.op(Op::kAdd, dtype, {*weights.offset, term}) : term;
+    weights.offset =
+        weights.offset ? combined(Op::kAdd, *weights.offset, term, dtype) : converted(term, dtype);
+  }
+
+  /// Casts between the weights and what they are scaled by are dropped on the way.
+  BodyId combined(Op op, BodyId a, BodyId b, DType dtype) {
+    return arena_.op(op, dtype, {converted(a, dtype), converted(b, dtype)});
+  }
+
+  BodyId converted(BodyId id, DType dtype) {
+    return arena_[id].dtype == dtype ? id : arena_.op(Op::kCast, dtype, {id});
   }
 
   Arena& arena_;
@@ -194,16 +244,18 @@ int64_t block_of(const Arena& arena, const FourBitWeights& weights, std::span<co
 
 std::optional<FourBitWeights> four_bit_weights(Arena& arena, BodyId value,
                                                std::span<const Expr> k) {
-  std::optional<FourBitWeights> found = Matcher(arena).match(value);
-  if (!found || std::abs(found->zero) > kLargest) return std::nullopt;
-  if (found->scale) found->scale = as_stored(arena, *found->scale);
-  if (found->offset) found->offset = as_stored(arena, *found->offset);
-  for (const auto& each : {found->scale, found->offset})
-    if (each && (!graph::is_float(arena[*each].dtype) || arena[*each].dtype == DType::kF64))
-      return std::nullopt;
-  found->block = block_of(arena, *found, k);
-  if (found->block == 0) return std::nullopt;
-  return found;
+  for (FourBitWeights& found : Matcher(arena).match(value)) {
+    if (std::abs(found.zero) > kLargest) continue;
+    if (found.scale) found.scale = as_stored(arena, *found.scale);
+    if (found.offset) found.offset = as_stored(arena, *found.offset);
+    const auto is_narrow_float = [&](const std::optional<BodyId>& each) {
+      return !each || (graph::is_float(arena[*each].dtype) && arena[*each].dtype != DType::kF64);
+    };
+    if (!is_narrow_float(found.scale) || !is_narrow_float(found.offset)) continue;
+    found.block = block_of(arena, found, k);
+    if (found.block > 0) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace luminal::codegen

@@ -23,16 +23,15 @@ bool may_be_product(const kernel::BodyNode& node, const kernel::Kernel& kernel) 
          graph::is_float(node.dtype) && node.free == kernel::make_axis_set(kernel.axes);
 }
 
-/// Digits are integers, and an offset is added to them as a float. Most sums have neither, and
-/// need no arena of their own to know it.
+/// Digits are integers, and an offset is added to them. Most sums have neither, and need no arena
+/// of their own to know it.
 bool may_have_offset(const Arena& arena, BodyId sum) {
   const std::vector<BodyId> inside = arena.reachable(std::array{arena[sum].children[0]});
   const bool has_integers =
       std::ranges::any_of(inside, [&](BodyId id) { return graph::is_integer(arena[id].dtype); });
   return has_integers && std::ranges::any_of(inside, [&](BodyId id) {
            const kernel::BodyNode& node = arena[id];
-           return node.kind == BodyKind::kOp && node.op == graph::Op::kAdd &&
-                  graph::is_float(node.dtype);
+           return node.kind == BodyKind::kOp && node.op == graph::Op::kAdd;
          });
 }
 

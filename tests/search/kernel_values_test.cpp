@@ -200,12 +200,13 @@ struct FourBit {
   DType rows = f32, digits = u4, scales = f16;
   int64_t m = 1, n = 33, k = 96, block = 16;
   bool has_zeros = true;
+  DType differences = f32;  ///< what digits and zeros are subtracted as
 
   Tensor write(Graph& g) const {
     const graph::Shape shared = {n, k / block, 1};
-    Tensor weights = cast(g.weight("q", {n, k / block, block}, digits), f32);
-    if (has_zeros) weights = weights - cast(g.weight("z", shared, digits), f32);
-    weights = weights * cast(g.weight("s", shared, scales), f32);
+    Tensor weights = cast(g.weight("q", {n, k / block, block}, digits), differences);
+    if (has_zeros) weights = weights - cast(g.weight("z", shared, digits), differences);
+    weights = cast(weights, f32) * cast(g.weight("s", shared, scales), f32);
     const Tensor x = cast(g.input("x", {m, k}, rows), f32);
     return cast(matmul(x, transpose(merge_dims(weights, 1))), rows);
   }
@@ -214,7 +215,8 @@ struct FourBit {
 TEST(KernelValues, ZerosOfFourBitWeightsMayLeaveSums) {
   // Infinities in rows meet themselves then, and what is left of two sums may be little.
   const FourBit wide{.digits = i4, .scales = f32, .m = 5, .n = 101, .k = 256, .block = 32};
-  for (const FourBit& each : {FourBit{}, FourBit{.digits = i4}, FourBit{.rows = bf16}, wide})
+  for (const FourBit& each :
+       {FourBit{}, FourBit{.digits = i4}, FourBit{.rows = bf16}, FourBit{.differences = i32}, wide})
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       const auto why =
           rejection_of_any([&](Graph& g) -> std::vector<Tensor> { return {each.write(g)}; }, seed);
@@ -228,6 +230,7 @@ TEST(KernelValues, NothingButZerosOfBlocksLeavesSums) {
     return leaving_offsets(*task.arena, task.kernel).sums.size();
   };
   EXPECT_EQ(count([](Graph& g) { return FourBit{.m = 3}.write(g); }), 1U);
+  EXPECT_EQ(count([](Graph& g) { return FourBit{.m = 3, .differences = i32}.write(g); }), 1U);
   EXPECT_EQ(count([](Graph& g) { return FourBit{.m = 3, .has_zeros = false}.write(g); }), 0U);
   EXPECT_EQ(count([](Graph& g) { return FourBit{.digits = DType::kI16, .m = 3}.write(g); }), 0U);
   EXPECT_EQ(count([](Graph& g) {

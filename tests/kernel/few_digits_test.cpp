@@ -12,8 +12,11 @@ namespace {
 using graph::Op;
 using luminal::Graph;
 
-/// Whether the operand of the only op of this kind in a kernel is one that is compared.
-bool is_compared(const std::function<Tensor(const Tensor&)>& function, Op op) {
+using Function = std::function<Tensor(const Tensor&)>;
+using Finder = std::set<BodyId> (*)(const Arena&, std::span<const Root>);
+
+/// Whether the only op of this kind in a kernel of one result is among what is found in it.
+bool is_found(Finder find, const Function& function, Op op) {
   Graph g;
   const Tensor y = function(g.input("x", {64}, bf16)).named("y");
   const graph::Graph graph = graph_of({y});
@@ -22,11 +25,19 @@ bool is_compared(const std::function<Tensor(const Tensor&)>& function, Op op) {
   Arena arena;
   const auto derived = derive(arena, program, smallest_cut(program, order), program.roots()[0]);
   const auto& kernel = std::get<Kernel>(derived);
-  const auto compared = codegen::values_compared(arena, kernel.roots);
+  const std::set<BodyId> found = find(arena, kernel.roots);
   for (const BodyId id : arena.reachable(std::span(&kernel.roots[0].value, 1)))
-    if (arena[id].kind == BodyKind::kOp && arena[id].op == op) return compared.contains(id);
+    if (arena[id].kind == BodyKind::kOp && arena[id].op == op) return found.contains(id);
   ADD_FAILURE() << "no such op";
   return false;
+}
+
+bool is_compared(const Function& function, Op op) {
+  return is_found(codegen::values_compared, function, op);
+}
+
+bool has_few_digits(const Function& function, Op op) {
+  return is_found(codegen::values_of_few_digits, function, op);
 }
 
 TEST(FewDigits, AMagnitudeDoesNotCompareWhatItIsOf) {
@@ -38,6 +49,15 @@ TEST(FewDigits, AMagnitudeDoesNotCompareWhatItIsOf) {
         return where(less_equal(s, 0), x, abs(s));
       },
       Op::kSin));
+}
+
+TEST(FewDigits, WhatBecomesAnIntegerIsSeenInFull) {
+  const auto after = [](DType dtype) {
+    return [dtype](const Tensor& x) { return cast(cast(exp(cast(x, f32)) * 100.0, dtype), bf16); };
+  };
+  EXPECT_TRUE(has_few_digits(after(f32), Op::kExp));
+  EXPECT_TRUE(has_few_digits(after(f64), Op::kExp));
+  for (const DType dtype : {i32, u8, i64}) EXPECT_FALSE(has_few_digits(after(dtype), Op::kExp));
 }
 
 }  // namespace

@@ -101,10 +101,11 @@ bool keeps_digits(const Arena& arena, const BodyNode& node) {
     case Op::kRecip:
     case Op::kSqrt:
     case Op::kCopy:
-    case Op::kCast:
     case Op::kSelect:
     case Op::kReduceMax:
       return true;
+    case Op::kCast:
+      return !may_jump(node.op, node.dtype);
     case Op::kAdd:
     case Op::kSum:
       return have_one_sign(arena, node.children);

@@ -70,6 +70,7 @@ void add(SearchReport& all, SearchReport&& one) {
   all.measured += one.measured;
   all.known += one.known;
   all.rejected += one.rejected;
+  all.untried += one.untried;
   all.model = one.model;
   all.fitted_model = one.fitted_model;
   for (KernelGain& gain : one.gains) all.gains.push_back(std::move(gain));

@@ -279,6 +279,9 @@ class PlanSearch {
       support::log_warn(
           "search: other work on this machine disturbed the times; search again when "
           "it is quiet");
+    if (result.untried > 0 && result.measured + result.known == 0 && !result.interrupted)
+      support::log_warn("search: nothing could be tried in {:g} s; give it a larger budget",
+                        search_.seconds);
     tell_faults(contest);
     result.fault = contest.winner.fault;
     return result;

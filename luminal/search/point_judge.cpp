@@ -124,8 +124,10 @@ PointVerdict PointJudge::judged(const ExpectedPoint& point, const Array& result,
                                                        : PointVerdict{};
   const double actual = number_at(result, point.position);
   if (point.may_overflow && !std::isfinite(actual)) return {};
-  if (factors_leave_sums_ && std::isnan(point.oracle) && !std::isfinite(actual)) return {};
   if (no_number && std::isnan(actual)) return {};
+  // What is taken out of a sum stays infinite where its terms are infinities of both signs.
+  const bool leaves_sums = no_number || factors_leave_sums_;
+  if (leaves_sums && std::isnan(point.oracle) && !std::isfinite(actual)) return {};
   if (point.may_vanish && std::abs(actual) <= 0x1p-126) return {};
   // What is smaller than the least normal number may be taken for 0.
   const double slack = 0x1p-126 + few_digits(dtype, point.wide);

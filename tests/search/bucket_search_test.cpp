@@ -33,6 +33,18 @@ TEST(BucketSearch, OneInterruptEndsTheSearchOfAllBuckets) {
   EXPECT_EQ(measured.size(), 3U);
 }
 
+TEST(BucketSearch, WhatThereWasNoTimeForIsToldOfAllBuckets) {
+  Graph g;
+  const Tensor y = matmul(g.input("a", {g.dim("n", 1, 8192), 4096}), g.input("b", {4096, 4096}));
+  MadeUp times;
+  CompileOptions options{.mode = Mode::kSearch, .budget_seconds = 1};
+  options.search = times.options;
+  options.compiler.buckets = {{"n", {4096, 8192}}};
+  const auto program = compile(g, {y}, options);
+  EXPECT_EQ(times.kernel_trials, 0);
+  EXPECT_EQ(program.search_report()->untried, 2U);
+}
+
 TEST(BucketSearch, WhatABucketDoesNotNeedIsForThoseAfterIt) {
   EXPECT_EQ(next_part(60, 0, 1, 0).seconds, 60);
   EXPECT_EQ(next_part(60, 0, 4, 0).seconds, 15);

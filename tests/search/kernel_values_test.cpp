@@ -259,6 +259,31 @@ TEST(KernelValues, OnlyWhoTakesZerosOutOfSumsMayHaveNoNumberForAnInfinity) {
   EXPECT_TRUE(is_wrong(NAN, true)) << "no part of it was infinite";
 }
 
+TEST(KernelValues, AnInfiniteOffsetMayBeTimesRowsOrTimesTheirSum) {
+  const auto write = [](Graph& g) {
+    const Tensor scaled = cast(g.weight("q", {33, 6, 16}, u4), f32) * g.weight("s", {33, 6, 1});
+    const Tensor weights = scaled + g.weight("least", {33, 6, 1});
+    return matmul(g.input("x", {2, 96}), transpose(merge_dims(weights, 1)));
+  };
+  const KernelTask task = task_of(write);
+  const PointJudge judge(*task.arena, task.kernel);
+  const ExpectedPoint point{.oracle = NAN, .wide = NAN, .offset_escapes = true};
+  graph::Array result(f32, {1});
+  const auto is_wrong = [&](double value, bool takes_out) {
+    result.set(0, graph::Scalar::of(f32, value));
+    return judge.judged(point, result, 0.0, {.takes_offsets_out = takes_out}).fault.has_value();
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(is_wrong(-kInfinity, true)) << "rows of both signs";
+  EXPECT_TRUE(is_wrong(-kInfinity, false));
+  EXPECT_TRUE(is_wrong(7.0, true));
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto why =
+        rejection_of_any([&](Graph& g) -> std::vector<Tensor> { return {write(g)}; }, seed);
+    EXPECT_EQ(why, std::nullopt) << "seed " << seed << ": " << why->detail;
+  }
+}
+
 TEST(KernelValues, TiesAreRoundedToEven) {
   expect_rejected({
       {"whole numbers",

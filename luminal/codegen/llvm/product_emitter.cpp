@@ -49,7 +49,7 @@ void ProductEmitter::finish(Value* row, Value* rows, llvm::ArrayRef<Value*> sums
       builder_.loop(builder_.index(0), rows, builder_.index(1), [&](Value* r) {
         const BodyCode::Scope in_row(body_);
         body_.set_axis(plan_.m.flat, ir_.CreateAdd(row, r));
-        finish_vector(sums, ir_.CreateMul(r, sums_row), column);
+        finish_vector(sums, ir_.CreateMul(r, sums_row), column, mask);
       });
       body_.gather_up();
       return Carried{};
@@ -80,10 +80,11 @@ void ProductEmitter::find_what_rows_share() {
   }
 }
 
-Value* ProductEmitter::load_sum(Value* place) {
+Value* ProductEmitter::load_sum(Value* place, Value* mask) {
   const auto load = [&](Value* part) {
     Value* from = parts_ == 1 ? place : builder_.offset(place, ir_.CreateMul(part, part_bytes_));
-    return body_.elements().load(accumulator_, from, builder_.index(0), finished_lanes_);
+    return body_.elements().load(accumulator_, from, builder_.index(0), finished_lanes_,
+                                 {.mask = mask});
   };
   const Carried first{load(builder_.index(0))};
   if (parts_ == 1) return first[0];
@@ -96,11 +97,12 @@ Value* ProductEmitter::load_sum(Value* place) {
                        })[0];
 }
 
-void ProductEmitter::finish_vector(llvm::ArrayRef<Value*> sums, Value* at_row, Value* column) {
+void ProductEmitter::finish_vector(llvm::ArrayRef<Value*> sums, Value* at_row, Value* column,
+                                   Value* mask) {
   for (size_t i = 0; i < sums.size(); ++i) {
     Value* at =
         ir_.CreateAdd(at_row, ir_.CreateMul(column, builder_.index(graph::bits(accumulator_) / 8)));
-    Value* sum = load_sum(builder_.offset(sums[i], at));
+    Value* sum = load_sum(builder_.offset(sums[i], at), mask);
     body_.define(plan_.products[i].sum,
                  value_of_sum(body_, accumulator_, plan_.products[i].dtype, sum));
   }

@@ -44,8 +44,11 @@ class ProductEmitter {
 
  private:
   void find_what_rows_share();
-  llvm::Value* load_sum(llvm::Value* place);
-  void finish_vector(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* at_row, llvm::Value* column);
+  /// Lanes beside the mask hold what another tile left there; functions may look at all lanes at
+  /// once, and would have other bits by it.
+  llvm::Value* load_sum(llvm::Value* place, llvm::Value* mask);
+  void finish_vector(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* at_row, llvm::Value* column,
+                     llvm::Value* mask);
 };
 
 }  // namespace luminal::codegen

@@ -67,12 +67,19 @@ class Finder {
     if (node.kind == BodyKind::kOp || node.kind == BodyKind::kWhere)
       for (const BodyId child : node.children) find(child);
   }
-  std::optional<FarRows> found() const {
+  std::optional<FarRows> found() {
     if (products_ != 1) return std::nullopt;
-    for (const auto& [tensor, dim] : rows_.keys)
-      if (rows_.queries.contains(tensor) || rows_.masks.contains(tensor)) return std::nullopt;
-    for (const auto& [tensor, dim] : rows_.masks)
-      if (rows_.queries.contains(tensor)) return std::nullopt;
+    // What is read as both, as tables of rotations are, stays as it is.
+    const auto is_shared = [](const auto& other) {
+      return [&](const auto& each) { return other.contains(each.first); };
+    };
+    const FarRows all = rows_;
+    std::erase_if(rows_.queries, is_shared(all.keys));
+    std::erase_if(rows_.queries, is_shared(all.masks));
+    std::erase_if(rows_.masks, is_shared(all.queries));
+    std::erase_if(rows_.masks, is_shared(all.keys));
+    std::erase_if(rows_.keys, is_shared(all.queries));
+    std::erase_if(rows_.keys, is_shared(all.masks));
     return rows_;
   }
 
@@ -83,15 +90,23 @@ class Finder {
     while (is_op(arena_[term], Op::kCast)) term = arena_[term].children[0];
     if (!is_op(arena_[term], Op::kMul)) return;
     ++products_;
-    const BodyNode* one = plain_load(arena_, arena_[term].children[0]);
-    const BodyNode* other = plain_load(arena_, arena_[term].children[1]);
-    if (one == nullptr || other == nullptr) return;
-    if (uses(*one, along_)) std::swap(one, other);
-    const auto query = dim_along(*one, sum.exprs);
-    const auto key = dim_along(*other, sum.exprs);
-    if (uses(*one, along_) || !uses(*other, along_) || !query || !key) return;
-    rows_.queries[one->tensor] = *query;
-    rows_.keys[other->tensor] = *key;
+    BodyId query = arena_[term].children[0];
+    BodyId key = arena_[term].children[1];
+    if (uses(arena_[query], along_)) std::swap(query, key);
+    if (uses(arena_[query], along_) || !uses(arena_[key], along_)) return;
+    add_loads(query, sum.exprs, rows_.queries);
+    add_loads(key, sum.exprs, rows_.keys);
+  }
+  /// Loads of floats that an operand is a polynomial of, scaled, biased or rotated.
+  void add_loads(BodyId operand, const std::vector<symbolic::Expr>& summed,
+                 std::map<kernel::NodeId, size_t>& dims) {
+    const BodyNode& node = arena_[operand];
+    if (const BodyNode* load = plain_load(arena_, operand)) {
+      if (const auto dim = dim_along(*load, summed)) dims[load->tensor] = *dim;
+    } else if (node.kind == BodyKind::kWhere || is_op(node, Op::kMul) || is_op(node, Op::kAdd) ||
+               is_op(node, Op::kCast)) {
+      for (const BodyId child : node.children) add_loads(child, summed, dims);
+    }
   }
   void find_mask(BodyId id) {
     const BodyNode* load = plain_load(arena_, id);
@@ -133,6 +148,20 @@ void for_each_row(const graph::Extents& extents, size_t dim, const Function& fun
     for (int64_t k = 0; k < inner; ++k) function(row++, begin + k, inner);
 }
 
+/// The first values of a row of queries: more than one, of one sign, or their sum would have the
+/// same bits in every order, and scores that are computed twice would be equal.
+constexpr std::array kParts = {1.0, 0.37, 0.29};
+
+/// Calls function(row, position, number of the part) for the first values of all rows along a dim.
+template <typename Function>
+void for_each_far(const graph::Array& array, size_t dim, const Function& function) {
+  const auto length = static_cast<size_t>(array.extents()[dim]);
+  for_each_row(array.extents(), dim, [&](int64_t row, int64_t first, int64_t step) {
+    for (size_t k = 0; k < std::min(length, kParts.size()); ++k)
+      function(row, first + static_cast<int64_t>(k) * step, k);
+  });
+}
+
 }  // namespace
 
 std::optional<FarRows> far_rows(const Arena& arena, const kernel::Kernel& kernel) {
@@ -162,13 +191,13 @@ void make_far(const FarRows& rows, kernel::NodeId tensor, graph::Array& array) {
   if (const auto found = rows.queries.find(tensor); found != rows.queries.end()) {
     // Most rows, so that few points meet some; any factor behind the product leaves them far.
     constexpr std::array kFirst = {-1e3, -1e12, 0.5, 1e12, -3e4};
-    for_each_row(array.extents(), found->second, [&](int64_t row, int64_t first, int64_t) {
-      store(first, kFirst[static_cast<size_t>(row) % kFirst.size()]);
+    for_each_far(array, found->second, [&](int64_t row, int64_t position, size_t number) {
+      store(position, kParts[number] * kFirst[static_cast<size_t>(row) % kFirst.size()]);
     });
   }
   if (const auto found = rows.keys.find(tensor); found != rows.keys.end()) {
-    for_each_row(array.extents(), found->second, [&](int64_t, int64_t first, int64_t) {
-      store(first, std::abs(array.at(first).as_double()) / 2 + 0.5);
+    for_each_far(array, found->second, [&](int64_t, int64_t position, size_t) {
+      store(position, std::abs(array.at(position).as_double()) / 2 + 0.5);
     });
   }
   if (const auto found = rows.masks.find(tensor); found != rows.masks.end()) {

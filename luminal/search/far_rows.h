@@ -14,8 +14,8 @@ namespace luminal::search {
 
 /// By tensor, the dim that tells values of a row from each other.
 struct FarRows {
-  std::map<kernel::NodeId, size_t> queries;  ///< summed; the first value of a row is far from 0
-  std::map<kernel::NodeId, size_t> keys;     ///< summed; the first value of a row is above 0
+  std::map<kernel::NodeId, size_t> queries;  ///< summed; the first values of a row are far from 0
+  std::map<kernel::NodeId, size_t> keys;     ///< summed; the first values of a row are above 0
   std::map<kernel::NodeId, size_t> masks;    ///< added to scores; whole rows are far below 0
 };
 

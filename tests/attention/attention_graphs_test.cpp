@@ -230,6 +230,43 @@ TEST(AttentionGraphs, WiderCachesOfNarrowAttention) {
       }
 }
 
+// Attention sums in f32; what is summed in more is not attention, and must not lose what it has.
+TEST(AttentionGraphs, ScoresOfIntegersAndDoubles) {
+  for (const DType dtype : {i8, u8, i4, i32, f64})
+    for (const DType weights : {f32, bf16, f16, f64})
+      for (const double factor : {1.0, 2.0})
+        for (const int64_t queries : {1, 5, 64}) {
+          SCOPED_TRACE(fmt::format("{} in {}, {} queries", dtype, weights, queries));
+          Example example;
+          const Tensor q = example.input("q", {2, queries, 16}, dtype);
+          const Tensor k = example.input("k", {2, 70, 16}, dtype);
+          const Tensor v = example.input("v", {2, 70, 16}, weights);
+          const Tensor products = matmul(q, transpose(k), dtype == f64 ? f64 : i32);
+          const Tensor scores = factor == 1.0 ? products : products * factor;
+          example.result = matmul(softmax(cast(scores, weights) * 0.0625), v);
+          expect_equal(example, weights == f64 ? 1e-10 : tolerance(weights));
+        }
+}
+
+TEST(AttentionGraphs, ScoresThatCancelInDoubles) {
+  for (const int64_t queries : {1, 40}) {
+    Example example;
+    const Tensor q = example.input("q", {1, queries, 16}, f64);
+    const Tensor k = example.input("k", {1, 70, 16}, f64);
+    const Tensor v = example.input("v", {1, 70, 16}, f32);
+    // The first two products of every score are 1e10 and -1e10.
+    for (const auto& [name, second] : {std::pair("q", 1e5), {"k", -1e5}}) {
+      Array& array = example.data.at(name);
+      for (int64_t row = 0; row < array.size(); row += 16) {
+        array.set(row, graph::Scalar::of(f64, 1e5));
+        array.set(row + 1, graph::Scalar::of(f64, second));
+      }
+    }
+    example.result = matmul(softmax(cast(matmul(q, transpose(k)), f32)), v);
+    expect_equal(example, tolerance(f32));
+  }
+}
+
 TEST(AttentionGraphs, QuantisedCache) {
   for (const int64_t queries : {1, 40}) {
     Example example;

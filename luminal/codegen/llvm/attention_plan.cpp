@@ -25,6 +25,9 @@ bool is_number(const BodyNode& node, double value) {
   return node.kind == BodyKind::kConstant && node.constant.as_double() == value;
 }
 
+/// Attention sums, compares and takes exponentials in f32.
+bool is_at_most_f32(DType dtype) { return graph::is_float(dtype) && dtype != DType::kF64; }
+
 class Matcher {
  public:
   Matcher(Arena& arena, const kernel::Kernel& kernel) : arena_(arena), kernel_(kernel) {}
@@ -76,7 +79,7 @@ class Matcher {
     const BodyNode& node = arena_[plan_.output];
     if (node.op != Op::kSum || node.exprs.size() != 1 || node.height < 3)
       return refuse("it is no sum of products below a softmax");
-    if (!graph::is_float(node.dtype) || node.dtype == DType::kF64)
+    if (!is_at_most_f32(node.dtype))
       return refuse(fmt::format("it sums {}", graph::name(node.dtype)));
     plan_.key = node.exprs[0];
     return true;
@@ -103,6 +106,8 @@ class Matcher {
     collect_factors(arena_[plan_.output].children[0], false);
     for (const auto& [id, divides] : all_factors_) {
       const BodyNode& node = arena_[id];
+      if (!is_at_most_f32(node.dtype))
+        return refuse(fmt::format("a factor of its sum is {}", graph::name(node.dtype)));
       if (!kernel::contains(node.free, plan_.key)) {
         plan_.factors.emplace_back(id, divides);
       } else if (!divides && !weight_ && node.kind == BodyKind::kOp &&
@@ -162,7 +167,8 @@ class Matcher {
       if (!max) continue;
       const BodyNode most = arena_[*max];
       const BodyId score = sum.children[1 - k];
-      if (most.exprs.size() != 1 || most.exprs[0].axis_extent() != plan_.key.axis_extent() ||
+      if (!is_at_most_f32(most.dtype) || most.exprs.size() != 1 ||
+          most.exprs[0].axis_extent() != plan_.key.axis_extent() ||
           without_casts(renamed(most.children[0], most.exprs[0], plan_.key)) !=
               without_casts(score))
         continue;
@@ -197,6 +203,8 @@ class Matcher {
       return refuse(fmt::format("its scores hold {} sums and not one", inside.size()));
     plan_.products = inside[0];
     const BodyNode product = arena_[plan_.products];
+    if (!is_at_most_f32(product.dtype))
+      return refuse(fmt::format("its scores are sums of {}", graph::name(product.dtype)));
     if (product.exprs.size() != 1 || !kernel::contains(product.free, plan_.key))
       return refuse("its scores are no product of queries and keys over one axis");
     plan_.inner = product.exprs[0];
@@ -292,7 +300,7 @@ class Matcher {
   bool is_total(BodyId id) {
     const BodyNode node = arena_[id];
     return id != plan_.output && node.op == Op::kSum && node.exprs.size() == 1 &&
-           node.exprs[0].axis_extent() == plan_.key.axis_extent() &&
+           node.exprs[0].axis_extent() == plan_.key.axis_extent() && is_at_most_f32(node.dtype) &&
            without_casts(renamed(node.children[0], node.exprs[0], plan_.key)) == *weight_;
   }
 

@@ -1,9 +1,11 @@
 #include "luminal/codegen/llvm/contraction_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
+#include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/kernel/contraction.h"
 #include "luminal/kernel/estimate.h"
@@ -136,6 +138,8 @@ class Planner {
         const std::optional<Contraction> found = kernel::match_contraction(arena_, id);
         if (!found) return refuse("it reduces what is no product of two operands");
         if (!can_sum(found->dtype)) return refuse("its sums are of a type that tiles cannot add");
+        if (is_relative_to_maximum_of_sums(*found))
+          return refuse("an operand is relative to a maximum of sums that it would add up itself");
         contractions_.push_back(*found);
       }
     }
@@ -144,6 +148,21 @@ class Planner {
               [](const Contraction& a, const Contraction& b) { return a.reduction < b.reduction; });
     if (contractions_.empty()) return refuse("it holds no product of matrices");
     return contractions_.size() <= 4 || refuse("it holds more than four products");
+  }
+
+  /// Weights of attention: sums of an operand are added up in another order than those that the
+  /// maximum was found among. Far from 0 they differ by more than an exponential bears.
+  bool is_relative_to_maximum_of_sums(const Contraction& contraction) const {
+    const std::array operands = {contraction.a.value, contraction.b.value};
+    const auto has_sum = [&](BodyId id) {
+      const std::vector<BodyId> inside = arena_.reachable(std::span(&id, 1));
+      return std::ranges::any_of(inside, [&](BodyId each) {
+        return arena_[each].kind == BodyKind::kReduce && arena_[each].op == Op::kSum;
+      });
+    };
+    return std::ranges::any_of(arena_.reachable(operands), [&](BodyId id) {
+      return subtracts_maximum(arena_, arena_[id]) && has_sum(id);
+    });
   }
 
   bool can_sum(DType dtype) const {

@@ -18,13 +18,15 @@ std::string json(const ResultRow& row, const RowOrigin& origin) {
                          std::isnan(us) ? "null" : fmt::format("{:.3f}", us));
   return fmt::format(
       "{{\"suite\": \"{}\", \"case\": \"{}\", \"device\": \"{}\", \"dtype\": \"{}\", "
-      "\"ours_us\": {:.3f}, \"fast_us\": {:.3f}, \"compile_us\": {:.0f}, \"peers\": {{{}}}, "
+      "\"ours_us\": {:.3f}, \"fast_us\": {:.3f}, \"compile_us\": {:.0f}, "
+      "\"search_budget_s\": {:g}, \"search_s\": {:.2f}, \"peers\": {{{}}}, "
       "\"bytes\": {:.0f}, \"flops\": {:.0f}, \"bandwidth_fraction\": {:.4f}, "
       "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}, \"e_nodes\": {}, "
       "\"processor\": \"{}\", \"threads\": {}, \"commit\": \"{}\", \"measured_at\": {}}}",
-      row.suite, row.name, origin.device, row.dtype, row.ours, row.fast, row.compile, peers,
-      row.bytes, row.flops, row.bandwidth_fraction, row.read_fraction, row.compute_fraction,
-      row.e_nodes, origin.processor, origin.threads, origin.commit, std::time(nullptr));
+      row.suite, row.name, origin.device, row.dtype, row.ours, row.fast, row.compile,
+      row.search_budget, row.search_took, peers, row.bytes, row.flops, row.bandwidth_fraction,
+      row.read_fraction, row.compute_fraction, row.e_nodes, origin.processor, origin.threads,
+      origin.commit, std::time(nullptr));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ struct ResultRow {
   double ours = 0;
   double fast = 0;  ///< of the plan that was not searched
   double compile = 0;
+  double search_budget = 0;                  ///< seconds; 0: there was no search
+  double search_took = 0;                    ///< seconds
   std::map<std::string, double> peers = {};  ///< NaN: it failed
   double bytes = 0;                          ///< the least that has to move
   double flops = 0;                          ///< of products

@@ -281,6 +281,8 @@ bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
     }
     right = right && plans.fault().empty();
     rows.push_back(result(suite, each, row, plans.bytes()));
+    rows.back().search_budget = options.search.value_or(0);
+    rows.back().search_took = plans.search_seconds();
     file.add(rows.back());
   }
   if (options.search) fmt::print("{}", gains_text(rows));

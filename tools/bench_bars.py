@@ -31,6 +31,7 @@ class Bar:
     ratio: float = 0.0  # the best peer's time over ours
     gain: float = 0.0  # the first plan's time over that of the plan that a search found
     within_us: float = 0.0
+    searched_in: float = 0.0  # seconds, of a search that was given as many
 
 
 # Sums read much and write little: reading binds. What writes as much as it reads: copying; so it is for nine products per pixel of one
@@ -60,6 +61,7 @@ BARS = (
     Bar("decode of language models", "nets", r"(gpt2|llama 1b) decode \d+", of=("read",), share=0.9),
     Bar("first plan of a transformer block", "compile", r"gpt block, first plan", within_us=1e6),
     Bar("loading a plan", "compile", r"(mlp 32|digit cnn 32|residual block 56|gpt block|gpt 12 layers), plan file", within_us=2e5),
+    Bar("default search of a network", "nets", r".*", searched_in=60.0),
     # Rows whose search ended with the first plan say nothing and are left out.
     Bar("search over the first plan", "micro|patterns|uncommon|nets", r".*", gain=0.98),
 )
@@ -110,7 +112,8 @@ class Judged:
 
 def is_about(bar: Bar, row: dict) -> bool:
     return (row["device"] == "cpu" and re.fullmatch(bar.suite, row["suite"]) is not None and re.fullmatch(bar.case, row["case"]) is not None
-            and (not bar.dtypes or row["dtype"] in bar.dtypes) and (not bar.gain or row["fast_us"] != row["ours_us"]))
+            and (not bar.dtypes or row["dtype"] in bar.dtypes) and (not bar.gain or row["fast_us"] != row["ours_us"])
+            and row.get("search_budget_s", 0) >= bar.searched_in)
 
 
 def vector_bound(row: dict) -> float:
@@ -198,6 +201,9 @@ def judge(bar: Bar, rows: list[dict]) -> Judged:
     if bar.within_us:
         kept = row["ours_us"] < bar.within_us
         found.add("holds" if kept else "below", "" if kept else f"less than {bar.within_us:.0f} us is asked")
+    if bar.searched_in:
+        kept = row["search_s"] < bar.searched_in
+        found.add("holds" if kept else "below", f"searched for {row['search_s']:.1f} s")
     return found
 
 
@@ -234,6 +240,7 @@ def asked(bar: Bar) -> str:
     parts += [f"{bar.ratio:g} of the best peer"] if bar.ratio else []
     parts += [f"{bar.gain:g} of the first plan"] if bar.gain else []
     parts += [f"less than {bar.within_us / 1e6:g} s"] if bar.within_us else []
+    parts += [f"searched for less than {bar.searched_in:g} s"] if bar.searched_in else []
     return ", ".join(parts)
 
 

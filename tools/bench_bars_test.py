@@ -43,6 +43,14 @@ class Bars(unittest.TestCase):
         self.assertEqual(found.verdict, "limit")
         self.assertIn("1.764 possible at most: it has 0.550 of copy", found.notes[0])
 
+    def test_only_searches_of_the_default_budget_say_whether_it_is_kept(self):
+        def searched(budget, took):
+            return row("anything 1", suite="nets", search_budget_s=budget, search_s=took)
+
+        self.assertEqual(self.verdict(searched(60, 59.9)), "holds")
+        self.assertEqual(self.verdict(searched(60, 60.1)), "below")
+        self.assertEqual(bench_bars.judged([searched(10, 9.0), row("anything 2", suite="nets")]), [])
+
     def test_it_is_no_limit_if_ours_is_not_near_it(self):
         self.assertEqual(self.verdict(row("add 8x8", copy=0.8, peers={"torch": 145.0})), "below")
 
@@ -202,13 +210,14 @@ class Told(unittest.TestCase):
         rows += [row(case, dtype="bf16", peers=peers, **shares, **others) for case in ("matmul 512", "attention 12x512x64")]
         rows += [row(case, suite="nets", peers=peers, **shares, **others) for case in ("mlp 32", "gpt2 decode 128")]
         rows += [row(case, suite="compile", **others) for case in ("gpt block, first plan", "mlp 32, plan file")]
+        rows += [row("digit cnn 32, unknown", suite="nets", search_budget_s=60, search_s=12.5, **others)]
         return [*rows, row("odd", suite="uncommon", fast=200.0, **others)]
 
     def test_the_status_says_whether_something_is_below_or_was_not_measured(self):
         rows = self.all_bars()
         status, told, _ = self.run_on(rows)
         self.assertEqual(status, 0, told)
-        self.assertIn("17 hold, 0 at a limit of the machine that is below the bar, 0 below, 0 without a verdict", told)
+        self.assertIn("18 hold, 0 at a limit of the machine that is below the bar, 0 below, 0 without a verdict", told)
         self.assertNotIn("no rows", told)
         self.assertEqual(self.run_on([*rows, row("add 9x9", copy=0.88, peers={"torch": 160.0})])[0], 0)
         self.assertEqual(self.run_on([*rows, row("attention 12x2048x64", products=0.8)])[0], 3)
@@ -218,14 +227,14 @@ class Told(unittest.TestCase):
         rows = self.all_bars()
         status, told, _ = self.run_on(rows[2:])
         self.assertEqual(status, 3)
-        self.assertIn("15 hold, 0 at a limit of the machine that is below the bar, 0 below, 2 without a verdict", told)
-        self.assertIn("no rows for 2 of 17 bars: elementwise, gelu, softmax, norms, transposed copy; column sums\n", told)
+        self.assertIn("16 hold, 0 at a limit of the machine that is below the bar, 0 below, 2 without a verdict", told)
+        self.assertIn("no rows for 2 of 18 bars: elementwise, gelu, softmax, norms, transposed copy; column sums\n", told)
         self.assertEqual(self.run_on([row("gemv 9x9", read=0.9)])[0], 1)
 
     def test_rows_of_one_processor_leave_the_bars_of_another_open(self):
         status, told, _ = self.run_on([*self.all_bars(processor="znver5"), *self.all_bars(processor="haswell")[1:]])
         self.assertEqual(status, 3)
-        self.assertIn("no rows of haswell for 1 of 17 bars: elementwise", told)
+        self.assertIn("no rows of haswell for 1 of 18 bars: elementwise", told)
         self.assertNotIn("no rows of znver5", told)
 
     def test_processor_and_threads_are_told_for_rows_that_do_not_say_them(self):
@@ -238,7 +247,7 @@ class Told(unittest.TestCase):
         told = self.run_on(rows)[1]
         self.assertIn("one row times a matrix: 0.95 of read\n", told)
         self.assertRegex(told, r"\n  add 8x8 f32 +100.0  0.800 of copy +below +0.85 of copy is asked; no peers in these rows\n")
-        self.assertIn("2 hold, 0 at a limit of the machine that is below the bar, 1 below, 14 without a verdict", told)
+        self.assertIn("2 hold, 0 at a limit of the machine that is below the bar, 1 below, 15 without a verdict", told)
         self.assertIn("1 not compared with peers", told)
         self.assertIn("searches gain 2.000", told)
         self.assertIn("1 case has no bar", told)

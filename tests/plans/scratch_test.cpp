@@ -3,32 +3,45 @@
 
 #include <bit>
 #include <functional>
+#include <map>
 
 #include "luminal/compiler/make_compiled.h"
+#include "luminal/graph/dim_binding.h"
 #include "luminal/luminal.h"
 #include "luminal/plan/compiled_program.h"
 
 namespace luminal::test {
 namespace {
 
-constexpr int64_t kK = 32;
+using Function = std::function<Tensor(const Tensor&)>;
 
-graph::Array filled(DType dtype, const graph::Extents& extents, double scale) {
-  graph::Array array(dtype, extents);
+/// Functions that look at all lanes of a vector at once.
+const std::vector<Function> kFunctions = {
+    [](const Tensor& x) { return sin(x); },
+    [](const Tensor& x) { return cos(x); },
+    [](const Tensor& x) { return cast(exp(x), bf16); },
+};
+
+graph::Array filled(const graph::TensorType& type, double scale) {
+  graph::Array array(type.dtype, graph::extents_of(type.shape, {}));
   for (int64_t i = 0; i < array.size(); ++i)
-    array.set(i, graph::Scalar::of(dtype, scale * (static_cast<double>(i * 37 % 101) / 50 - 1)));
+    array.set(i,
+              graph::Scalar::of(type.dtype, scale * (static_cast<double>(i * 37 % 101) / 50 - 1)));
   return array;
 }
 
-/// The bits of function(a b), after a product of as many rows whose rows are so large.
-std::vector<uint64_t> bits_beside(plan::CompiledProgram& program, DType dtype, int64_t columns,
+/// The bits of the second result, after a first one whose input "large" is so large.
+std::vector<uint64_t> bits_beside(const graph::Graph& graph, plan::CompiledProgram& program,
                                   double scale) {
-  const graph::Array a = filled(dtype, {64, kK}, 1);
-  const graph::Array b = filled(dtype, {kK, columns}, 1);
-  const graph::Array before_a = filled(dtype, {64, kK}, scale);
-  const graph::Array before_b = filled(dtype, {kK, 256}, 1);
+  std::map<std::string, graph::Array> inputs;
+  for (uint32_t id = 0; id < graph.size(); ++id) {
+    const graph::Node& node = graph.node({id});
+    if (node.op != graph::Op::kInput) continue;
+    const std::string& name = node.attribute<graph::InputAttribute>().name;
+    inputs.emplace(name, filled(node.type, name == "large" ? scale : 0.3));
+  }
   graph::RunRequest request;
-  request.inputs = {{"a", &a}, {"b", &b}, {"before a", &before_a}, {"before b", &before_b}};
+  for (const auto& [name, array] : inputs) request.inputs[name] = &array;
   const graph::Array result = program.run(request)[1];
   std::vector<uint64_t> bits;
   for (int64_t i = 0; i < result.size(); ++i)
@@ -36,31 +49,44 @@ std::vector<uint64_t> bits_beside(plan::CompiledProgram& program, DType dtype, i
   return bits;
 }
 
-/// Functions that look at all lanes of a vector at once, where the last one is not full.
+void expect_apart(const Tensor& before, const Tensor& y) {
+  graph::Graph graph = y.graph().ir();
+  graph.add_output("before", before.edge());
+  graph.add_output("y", y.edge());
+  compiler::Options options;
+  options.cache = false;
+  options.threads = 1;
+  const auto program = compiler::make_compiled(graph, options);
+  EXPECT_EQ(bits_beside(graph, *program, 1), bits_beside(graph, *program, 1e9));
+}
+
 TEST(Scratch, FunctionsAfterProductsSeeNothingOfOtherProducts) {
-  const std::vector<std::function<Tensor(const Tensor&)>> functions = {
-      [](const Tensor& x) { return sin(x); },
-      [](const Tensor& x) { return cos(x); },
-      [](const Tensor& x) { return cast(exp(x), bf16); },
-  };
   for (const DType dtype : {f32, f64, bf16})
-    for (const auto& function : functions)
+    for (const Function& function : kFunctions)
       for (const int64_t columns : {3, 5, 7, 20, 39}) {
+        SCOPED_TRACE(fmt::format("{}, {} columns", dtype, columns));
         Graph g;
-        const Tensor before = function(
-            matmul(g.input("before a", {64, kK}, dtype), g.input("before b", {kK, 256}, dtype)));
-        const Tensor y =
-            function(matmul(g.input("a", {64, kK}, dtype), g.input("b", {kK, columns}, dtype)));
-        graph::Graph ir = g.ir();
-        ir.add_output("before", before.edge());
-        ir.add_output("y", y.edge());
-        compiler::Options options;
-        options.cache = false;
-        options.threads = 1;
-        const auto program = compiler::make_compiled(ir, options);
-        EXPECT_EQ(bits_beside(*program, dtype, columns, 1),
-                  bits_beside(*program, dtype, columns, 1e9))
-            << graph::name(dtype) << ", " << columns << " columns";
+        const auto input = [&](const char* name, const Shape& shape) {
+          return g.input(name, shape, dtype);
+        };
+        expect_apart(function(matmul(input("large", {64, 32}), input("b of it", {32, 256}))),
+                     function(matmul(input("a", {64, 32}), input("b", {32, columns}))));
+      }
+}
+
+TEST(Scratch, FunctionsAfterConvolutionsSeeNothingOfOthers) {
+  for (const DType dtype : {f32, bf16})
+    for (const Function& function : kFunctions)
+      for (const int64_t width : {7, 9, 24, 43}) {
+        SCOPED_TRACE(fmt::format("{}, {} pixels", dtype, width));
+        Graph g;
+        const auto input = [&](const char* name, const Shape& shape) {
+          return g.input(name, shape, dtype);
+        };
+        expect_apart(function(conv2d(input("large", {1, 16, 16, 16}),
+                                     input("filters of it", {64, 16, 3, 3}))),
+                     function(conv2d(input("image", {2, 11, 9, width}),
+                                     input("filters", {width, 11, 3, 3}))));
       }
 }
 

@@ -42,6 +42,10 @@ Value* WindowEmitter::minimum(Value* a, Value* b) {
 void WindowEmitter::store_pixels(Value* sum, Value* x, Value* mask) {
   const BodyCode::Scope scope(body_);
   body_.spread(plan_.x.position, x, VectorBuilder::lanes_of(sum), mask);
+  // Beside the mask there is what another tile left, which functions would look at too
+  // (ProductEmitter::load_sum).
+  if (mask != nullptr)
+    sum = ir_.CreateSelect(mask, sum, llvm::Constant::getNullValue(sum->getType()));
   const Product& product = plan_.base.products[0];
   body_.define(product.sum, value_of_sum(body_, accumulator_, product.dtype, sum));
   for (const kernel::Root& root : plan_.base.roots) body_.store(root, body_.wide_value(root.value));

@@ -67,11 +67,11 @@ BARS = (
 )
 
 # Functions of bf16 that the vector units bind where memory is quick: how much of copying they reach at most, on a processor, while so
-# many threads with a core each copy so many GB/s. Counted from instructions: "What bounds kernels of bf16" in docs/kernels.md. Where
-# memory is slower, copying leaves more time and they bind less. Other processors start other numbers of instructions in a cycle, and more
-# cores have more units: nothing is known of them.
+# many threads with a core each copy so many GB/s. Measured with their instructions, none of which waits: "What bounds kernels of bf16" in
+# docs/kernels.md. Where memory is slower, copying leaves more time and they bind less. Other processors start other numbers of
+# instructions in a cycle, and more cores have more units: nothing is known of them.
 VECTOR_BOUNDS = {
-    ("znver4", 2): (82.0, {"bf16": {"softmax": 0.61, "gelu tanh": 0.68, "gelu erf": 0.61, "log softmax": 0.50, "chain": 0.58}}),
+    ("znver4", 2): (82.0, {"bf16": {"softmax": 0.58, "gelu tanh": 0.66, "gelu erf": 0.57, "log softmax": 0.50, "chain": 0.57}}),
 }
 
 # Limits are measured between runs of ours, and peers between rounds of both. A share further beyond 1 is no error of measurement:

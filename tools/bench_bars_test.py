@@ -170,8 +170,8 @@ class VectorUnits(unittest.TestCase):
     def test_where_they_bind_the_bar_is_a_share_of_what_they_allow(self):
         found = self.found()
         self.assertEqual((found.verdict, found.limit), ("holds", "vector units"))
-        self.assertAlmostEqual(found.share, 0.55 / 0.61)
-        self.assertEqual(self.found(copy=0.5).verdict, "below")
+        self.assertAlmostEqual(found.share, 0.55 / 0.58)
+        self.assertEqual(self.found(copy=0.48).verdict, "below")
 
     def test_they_bind_less_where_memory_is_slower(self):
         found = self.found(gb_s=45.0)
@@ -240,7 +240,7 @@ class Told(unittest.TestCase):
     def test_processor_and_threads_are_told_for_rows_that_do_not_say_them(self):
         rows = [row("softmax 8x8", dtype="bf16", copy=0.55, gb_s=82.0)]
         self.assertIn("0.550 of copy", self.run_on(rows, "--processor", "znver4")[1])
-        self.assertIn("0.902 of vector units", self.run_on(rows, "--processor", "znver4", "--threads", "2")[1])
+        self.assertIn("0.948 of vector units", self.run_on(rows, "--processor", "znver4", "--threads", "2")[1])
 
     def test_bars_cases_and_counts_are_told(self):
         rows = [row("gemv 8x8", read=0.97), row("add 8x8", copy=0.8), row("cumsum 8x8", copy=0.1), row("odd", suite="uncommon", fast=200.0)]

@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "luminal/codegen/llvm/code_version.h"
+#include "luminal/codegen/llvm/instruction_order.h"
 #include "luminal/support/check.h"
 #include "luminal/support/trace.h"
 
@@ -38,6 +39,7 @@ const llvm::Target& x86_target() {
     auto& options = llvm::cl::getRegisteredOptions();
     const auto found = options.find("disable-lsr");
     if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+    use_instruction_order();
     std::string error;
     return llvm::TargetRegistry::lookupTarget(kTriple, error);
   }();

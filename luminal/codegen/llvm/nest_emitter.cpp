@@ -1,5 +1,7 @@
 #include "luminal/codegen/llvm/nest_emitter.h"
 
+#include "luminal/codegen/llvm/instruction_order.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -29,6 +31,7 @@ NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
 
 void NestEmitter::emit() {
   entry_ = builder_.begin_entry("nest");
+  if (plan_.staggers_chains()) ask_for_staggered_chains(*ir_.GetInsertBlock()->getParent());
   int number = 0;
   for (const kernel::NodeId input : plan_.inputs())
     buffers_[input] = builder_.buffer(entry_, number++);

@@ -141,10 +141,36 @@ void NestPlan::values_in(const std::vector<Statement>& block, std::vector<BodyId
   }
 }
 
+/// Whether the parallel loop is long and computes bf16 by a chain of instructions of which many
+/// vectors may be under way. Functions that are looked up need the registers for their tables.
+bool NestPlan::has_room_for_chains() const {
+  constexpr int kWideVector = 64;
+  constexpr int64_t kLeastExtent = 2048;
+  const Statement* loop = parallel_loop();
+  if (loop == nullptr || has_inner_loops(*loop) || zipped_ || find_transposition() ||
+      target_.vector_bytes() != kWideVector)
+    return false;
+  const auto is_narrow = [&](kernel::NodeId tensor) {
+    return arena_.tensor(tensor).dtype == DType::kBF16;
+  };
+  const auto is_looked_up = [&](BodyId id) {
+    const BodyNode& node = arena_[id];
+    if (node.kind != BodyKind::kOp) return false;
+    return node.op == graph::Op::kErf || node.op == graph::Op::kLog ||
+           node.op == graph::Op::kLog2 || node.op == graph::Op::kAtan;
+  };
+  const auto extent = loop->axes.back().axis_extent().constant_value();
+  return extent && *extent >= kLeastExtent && is_costly(*loop) &&
+         std::all_of(inputs_.begin(), inputs_.end(), is_narrow) &&
+         std::all_of(outputs_.begin(), outputs_.end(), is_narrow) &&
+         std::none_of(bodies_.begin(), bodies_.end(), is_looked_up);
+}
+
 /// Vectors are filled by the narrowest elements in memory; wider values then take several registers
 /// each, four at most.
 void NestPlan::choose_lanes() {
   constexpr int kMostRegisters = 4;
+  constexpr int kRegistersOfChains = 8;
   int narrowest = 64;
   int widest = 8;
   const auto touch = [&](DType dtype) {
@@ -178,6 +204,10 @@ void NestPlan::choose_lanes() {
   // What takes many instructions one after the other runs best several vectors at a time.
   if (const Statement* loop = parallel_loop(); loop != nullptr && is_costly(*loop))
     lanes_ = std::min(2 * lanes_, kMostRegisters * vector / widest);
+  if (options_.lanes == 0 && has_room_for_chains()) {
+    lanes_ = kRegistersOfChains * vector / widest;
+    staggers_chains_ = true;
+  }
   if (const Statement* loop = parallel_loop();
       loop != nullptr && (!has_inner_loops(*loop) || is_vectorised(*loop)))
     if (const auto extent =
@@ -376,10 +406,11 @@ int64_t NestPlan::number_of(BodyId id) const {
 
 std::string NestPlan::key() const {
   std::string text = fmt::format(
-      "nest lanes {}{}{} unroll {} streaming {} {} prefetch {} round {} accuracy {}\n", lanes_,
-      rows_in_lanes_ ? " of rows" : "", rows_written_out_ ? " written out" : "", unroll(),
-      static_cast<int>(streaming_), streaming_ == Streaming::kBySize ? options_.streaming_bytes : 0,
-      options_.prefetch_rows, options_.round_each, static_cast<int>(options_.accuracy));
+      "nest lanes {}{}{}{} unroll {} streaming {} {} prefetch {} round {} accuracy {}\n", lanes_,
+      rows_in_lanes_ ? " of rows" : "", rows_written_out_ ? " written out" : "",
+      staggers_chains_ ? " staggered" : "", unroll(), static_cast<int>(streaming_),
+      streaming_ == Streaming::kBySize ? options_.streaming_bytes : 0, options_.prefetch_rows,
+      options_.round_each, static_cast<int>(options_.accuracy));
   // What is proved of positions, and left out of the code, depends on them.
   for (const auto& [name, range] : ranges_)
     text += fmt::format("dim {} {} to {}\n", name, range.lo, range.hi);

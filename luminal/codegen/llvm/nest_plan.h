@@ -34,6 +34,9 @@ class NestPlan {
   int lanes() const { return lanes_; }
   /// Vectors per turn of an innermost loop.
   int unroll() const { return lanes_ == 1 ? 1 : unroll_; }
+  /// Whether the chains of instructions of a vector's registers are staggered
+  /// (instruction_order.h).
+  bool staggers_chains() const { return staggers_chains_; }
   Streaming streaming() const { return streaming_; }
   /// The bytes of the largest result.
   const symbolic::Expr& result_bytes() const { return result_bytes_; }
@@ -138,6 +141,7 @@ class NestPlan {
   void collect(const std::vector<kernel::Statement>& block);
   void note(const symbolic::Expr& expr);
   void place_scratch();
+  bool has_room_for_chains() const;
   void choose_lanes();
   void choose_streaming();
   void choose_blocks();
@@ -180,6 +184,7 @@ class NestPlan {
   std::map<std::string, symbolic::Interval> ranges_;  // of these
   int lanes_ = 1;
   int unroll_ = 1;
+  bool staggers_chains_ = false;
   bool rows_in_lanes_ = false;
   bool rows_written_out_ = false;
   Streaming streaming_ = Streaming::kNever;

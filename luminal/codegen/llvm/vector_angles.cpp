@@ -29,15 +29,14 @@ Value* VectorMath::sine(Value* x, bool cosine) {
   // 2^-32 for all x here and positive, so that -0 stays -0.
   constexpr std::array kPi{3.1415927410125732, -8.742277657347586e-08, -3.430200630e-15};
   constexpr std::array kPiBf16{3.1415925025939941, 1.5099578831723193e-07};
-  Value* integer = nullptr;
-  Value* n = nullptr;
-  if (cosine) {
-    Value* quotient = ir_.CreateFMul(x, number(x, std::numbers::inv_pi));
-    n = nearest(ir_.CreateFSub(quotient, number(x, 0.5)), &integer);
-    n = ir_.CreateFAdd(n, number(x, 0.5));
-  } else {
-    n = nearest(ir_.CreateFMul(x, number(x, std::numbers::inv_pi)), &integer);
-  }
+  // As in nearest(). Of the integer only the last bit counts, which lies as it is in the sum.
+  Value* magic = number(x, 12582912.0);
+  Value* turns = number(x, std::numbers::inv_pi);
+  Value* shifted = cosine ? ir_.CreateFAdd(builder_.mul_add(x, turns, number(x, -0.5)), magic)
+                          : builder_.mul_add(x, turns, magic);
+  Value* integer = bits(shifted);
+  Value* n = ir_.CreateFSub(shifted, magic);
+  if (cosine) n = ir_.CreateFAdd(n, number(x, 0.5));
   const bool full = accuracy_ == MathAccuracy::kFull;
   Value* r = x;
   for (const double part : full ? std::span<const double>(kPi) : kPiBf16)

@@ -104,6 +104,15 @@ TEST(ConvolutionKernel, FiltersRunAlongTheLanesWherePixelsDoNotFillThem) {
   EXPECT_EQ(along({1, 16, 16, 14, 14, 3, 1, 1, 1, 8}), 0);
 }
 
+TEST(ConvolutionKernel, ThreadsHaveRowsOfALargeImageOrPanelsOfALargeFilter) {
+  const Schedule rows = chosen({1, 64, 128, 56, 56, 3, 2, 1, 1, 1});
+  EXPECT_EQ(rows.at("order"), 0);
+  EXPECT_EQ(rows.at("chunk"), 0);
+  const Schedule panels = chosen({1, 256, 512, 14, 14, 3, 2, 1, 1, 1});
+  EXPECT_EQ(panels.at("order"), 1);
+  EXPECT_EQ(panels.at("chunk"), 0);
+}
+
 TEST(ConvolutionKernel, APixelIsMadeOfItsOwnWindow) {
   for (const double odd :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 3e38})

@@ -88,6 +88,15 @@ TEST(Tiles, ManyRowsOfAPlainMatrixAreMultipliedByWidePanels) {
   const GemmSpec batch = choose_gemm(problem, target);
   EXPECT_EQ(batch.mr, 4);
   EXPECT_EQ(batch.ahead, 1);
+  // But not where k is so long that panels come from the second cache, for fewer rows more often;
+  // half of that cache holds a panel in one pass.
+  problem.batch = 1;
+  problem.m = problem.n = problem.k = 2048;
+  problem.a = problem.b = problem.accumulator = DType::kF64;
+  problem.a_aligned = true;
+  const GemmSpec large = choose_gemm(problem, target);
+  EXPECT_EQ(large.mr, 6);
+  EXPECT_EQ(large.kc, 0);
   // Rows that stay in the second cache.
   GemmProblem near{.a = DType::kI8, .b = DType::kI8, .accumulator = DType::kI32};
   near.m = near.n = near.k = 512;

@@ -323,7 +323,7 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
     if (blocks.along == ConvolutionLanes::kFilters) {
       blocks = choose_filter_blocks(cost_problem(), {spec.mr, spec.nr / lanes(), 0});
       blocks.filter_outer = filter_is_large() && planes * code_->row_blocks() > 1;
-      if (planes == 1) keep_panels_near();
+      if (planes == 1) keep_shares_near();
       return;
     }
     const int64_t tiles = (filter_rows() + spec.mr - 1) / spec.mr;
@@ -343,14 +343,29 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
     blocks.filter_outer = filter_is_large() && items > 1;
   }
 
-  /// Where panels can be dealt out evenly, each thread has its own, which it may have laid out too.
-  /// What is over soon is better dealt out once.
-  void keep_panels_near() {
-    constexpr double kSoon = 1 << 20;
+  /// Where panels of filters, or rows of pixels, can be dealt out evenly, each thread has its own
+  /// and finds in its cache what it used before: with panels that is all of the image, with rows
+  /// all of the filter. Filters are read in a row, so that they are seen coming; lines of the image
+  /// come from whichever thread has laid them out, and count for more.
+  void keep_shares_near() {
+    constexpr int64_t kPerImageElement = 8;
     const int64_t threads = std::max(1, options_.threads);
-    if (threads == 1 || code_->filter_blocks() % threads != 0) return;
-    code_->blocks.filter_outer = true;
-    if (filter_tile().cost / static_cast<double>(threads) < kSoon) chunk_ = 0;
+    ConvolutionBlocks& blocks = code_->blocks;
+    if (threads == 1) return;
+    const bool own_rows = kPerImageElement * image_elements() > filter_rows() * steps() &&
+                          blocks.columns == plan().width &&
+                          plan().height % (blocks.rows * threads) == 0;
+    if (!own_rows && code_->filter_blocks() % threads != 0) return;
+    blocks.filter_outer = !own_rows;
+    chunk_ = 0;
+  }
+
+  /// About as many as one plane of the result reads.
+  int64_t image_elements() {
+    const ImageAxis& y = plan().y;
+    const ImageAxis& x = plan().x;
+    const int64_t channels = steps() / (y.steps() * x.steps());
+    return channels * y.size() * y.stride * x.size() * x.stride;
   }
 
   bool filter_is_large() {

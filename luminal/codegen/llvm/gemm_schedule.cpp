@@ -71,10 +71,13 @@ double cost_of(const Tile& tile, const GemmProblem& problem, int lanes) {
   return cost;
 }
 
-/// What comes from further away, in the same unit: A once for every panel, and lines of a large
-/// result, which are read before they are written unless whole tiles store them past the caches.
+/// What comes from further away, in the same unit: A once for every panel, a panel that the first
+/// cache does not hold once for every tile, and lines of a large result, which are read before they
+/// are written unless whole tiles store them past the caches.
 double cost_of_lines(const Tile& tile, const GemmProblem& problem, int lanes) {
   constexpr double kPerLineOfA = 0.5;
+  constexpr double kPerLineOfPanel = 0.1;
+  constexpr double kFirstCacheLines = 512;
   constexpr double kPerLineOfResult = 3;
   constexpr double kLineBits = 512;
   const int64_t nr = int64_t{tile.vectors} * lanes;
@@ -83,7 +86,10 @@ double cost_of_lines(const Tile& tile, const GemmProblem& problem, int lanes) {
   };
   const int64_t whole_panels = (problem.n + nr - 1) / nr;
   const auto panels = static_cast<double>(whole_panels);
+  const auto row_tiles = static_cast<double>((problem.m + tile.mr - 1) / tile.mr);
   double cost = panels * lines(problem.m * problem.k, problem.a) * kPerLineOfA;
+  if (const double panel = lines(nr * problem.k, problem.a); panel > kFirstCacheLines)
+    cost += row_tiles * panels * panel * kPerLineOfPanel;
   if (problem.streams && (problem.m % tile.mr != 0 || problem.n % nr != 0))
     cost += lines(problem.m * problem.n, problem.accumulator) * kPerLineOfResult;
   return cost;
@@ -131,9 +137,10 @@ void set_row_block(GemmSpec& spec, const GemmProblem& problem) {
   spec.row_block = static_cast<int>((tiles + blocks - 1) / blocks) * spec.mr;
 }
 
-/// A panel of very long k falls out of the second cache: several passes, then.
+/// A panel of very long k falls out of the second cache: several passes, then. Half of a cache of a
+/// megabyte is not too much for a panel: passes keep sums in memory and end with a copy.
 void set_passes(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& layout) {
-  constexpr int64_t kMostPanelBytes = 384 << 10;
+  constexpr int64_t kMostPanelBytes = 512 << 10;
   constexpr int64_t kFewRowsBytes = 128 << 10;
   constexpr int kRowsOfPasses = 240;
   // A panel that few tiles use shares the cache with what they ask for ahead.

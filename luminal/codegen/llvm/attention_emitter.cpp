@@ -14,6 +14,8 @@ using kernel::BodyNode;
 using llvm::Value;
 using symbolic::Expr;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 class AttentionEmitter : AttentionBlocks {
  public:
   AttentionEmitter(VectorBuilder& builder, const AttentionCode& code)
@@ -22,7 +24,6 @@ class AttentionEmitter : AttentionBlocks {
   void emit() {
     const EntryArguments entry = begin("attention");
     scratch_ = entry.scratch;
-    emit_tiles();
     Value* queries = body_.index(code_.queries());
     Value* blocks = body_.index(code_.query_blocks());
     builder_.loop(entry.begin, entry.end, builder_.index(1), [&](Value* item) {
@@ -42,24 +43,28 @@ class AttentionEmitter : AttentionBlocks {
   /// One of the arrays of a value per query, from query `first` of the block on.
   Value* per_query(int64_t part, Value* first) { return place(part, scaled(first, 4)); }
 
-  void emit_tiles() {
-    GemmSpec scores;
-    scores.a = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
-    scores.b = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
-    scores.mode = schedule_.dot_bf16 ? GemmMode::kDotBf16 : GemmMode::kFma;
-    scores.b_source = GemmB::kPrepacked;
-    scores.mr = schedule_.tile_rows;
-    scores.nr = schedule_.tile_columns;
-    score_tile_ = tile(scores);
-    GemmSpec values = scores;
-    values.a = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
-    values.b_source = schedule_.pack_values ? GemmB::kPrepacked : GemmB::kInPlace;
-    values.kc = schedule_.key_block;  // sums go on from block to block
-    value_tile_ = tile(values);
+  GemmSpec score_spec() const {
+    GemmSpec spec;
+    spec.a = schedule_.dot_bf16 ? DType::kBF16 : DType::kF32;
+    spec.b = spec.a;
+    spec.mode = schedule_.dot_bf16 ? GemmMode::kDotBf16 : GemmMode::kFma;
+    spec.b_source = GemmB::kPrepacked;
+    spec.mr = schedule_.tile_rows;
+    spec.nr = schedule_.tile_columns;
+    return spec;
   }
 
-  llvm::Function* tile(const GemmSpec& spec) {
-    return GemmTile(builder_, spec, spec.mr, spec.nr, false).emit();
+  GemmSpec value_spec() const {
+    GemmSpec spec = score_spec();
+    spec.b_source = schedule_.pack_values ? GemmB::kPrepacked : GemmB::kInPlace;
+    spec.kc = schedule_.key_block;  // sums go on from block to block
+    return spec;
+  }
+
+  /// Calls a tile that is called nowhere else.
+  void call_own(GemmTile tile, llvm::ArrayRef<Value*> arguments) {
+    tile.called_with(arguments);
+    ir_.CreateCall(tile.emit(), arguments);
   }
 
   /// A block of queries and all of their keys.
@@ -167,13 +172,13 @@ class AttentionEmitter : AttentionBlocks {
   }
 
   void reset() {
-    const double infinity = std::numeric_limits<double>::infinity();
-    builder_.loop(number(0), number(schedule_.query_block), number(lanes_), [&](Value* query) {
-      builder_.store(constant(-infinity), per_query(at_.maxima, query));
-      builder_.store(constant(0), per_query(at_.totals, query));
-    });
-    builder_.loop(number(0), number(schedule_.query_block * code_.padded_depth()), number(lanes_),
-                  [&](Value* i) { builder_.store(constant(0), place(at_.results, scaled(i, 4))); });
+    fill(at_.maxima, schedule_.query_block, -kInfinity);
+    fill(at_.totals, schedule_.query_block, 0);
+    fill(at_.results, schedule_.query_block * code_.padded_depth(), 0);
+  }
+  void fill(int64_t part, int64_t count, double value) {
+    builder_.loop(number(0), number(count), number(lanes_),
+                  [&](Value* i) { builder_.store(constant(value), place(part, scaled(i, 4))); });
   }
 
   // Both products.
@@ -193,16 +198,19 @@ class AttentionEmitter : AttentionBlocks {
         schedule_.pack_keys ? place(at_.keys, number(0)) : operand_place(*plain, key, plan_.inner);
     Value* key_stride = schedule_.pack_keys ? number(key_bytes()) : stride_of(*plain, plan_.key);
     Value* step = schedule_.pack_keys ? number(4) : scaled(stride_of(*plain, plan_.inner), group());
+    fill(at_.largest, schedule_.query_block, -kInfinity);
     builder_.loop(number(0), count, number(schedule_.tile_rows), [&](Value* row) {
       Value* rows = least(number(schedule_.tile_rows), ir_.CreateSub(count, row));
       Value* a = builder_.offset(keys, ir_.CreateMul(row, key_stride));
       for_each_panel([&](Value* panel) {
         Value* out = builder_.offset(panel_place(at_.scores, panel, score_rows(), row_bytes()),
                                      scaled(row, row_bytes()));
-        ir_.CreateCall(score_tile_, {a, key_stride, step,
-                                     panel_place(at_.queries, panel, inner_units(), row_bytes()),
-                                     number(row_bytes()), number(units), number(tail), out,
-                                     number(row_bytes()), rows, number(1)});
+        GemmTile tile(builder_, score_spec(), schedule_.tile_rows, schedule_.tile_columns, false);
+        tile.raise_maxima();
+        call_own(tile,
+                 {a, key_stride, step, panel_place(at_.queries, panel, inner_units(), row_bytes()),
+                  number(row_bytes()), number(units), number(tail), out, number(row_bytes()), rows,
+                  number(1), per_query(at_.largest, scaled(panel, schedule_.tile_columns))});
       });
     });
   }
@@ -251,8 +259,8 @@ class AttentionEmitter : AttentionBlocks {
         Value* rows = least(number(schedule_.tile_rows), ir_.CreateSub(end, row));
         Value* out = place(at_.results, scaled(ir_.CreateAdd(first, row), depth_bytes));
         builder_.loop(number(0), number(depth_bytes), number(row_bytes()), [&](Value* column) {
-          ir_.CreateCall(
-              value_tile_,
+          call_own(
+              {builder_, value_spec(), schedule_.tile_rows, schedule_.tile_columns, false},
               {a, number(4), number(row_bytes()), builder_.offset(values, column), value_row, units,
                number(0), builder_.offset(out, column), number(depth_bytes), rows, number(0)});
         });
@@ -311,7 +319,6 @@ class AttentionEmitter : AttentionBlocks {
   }
 
   void weigh_vector(Value* query, Value* key, Value* count, BodyId score) {
-    const double infinity = std::numeric_limits<double>::infinity();
     spread_queries(query);
     Value* scores = score_place(at_.scores, score_rows(), query);
     const auto row_place = [&](Value* row) {
@@ -338,28 +345,16 @@ class AttentionEmitter : AttentionBlocks {
     // A score that is NaN need not be the maximum: its weight is NaN, and with it the sums.
     Value* most = nullptr;
     if (factor) {
-      // In chains of their own, since a maximum takes longer than a load; some rows count twice.
-      constexpr int kChains = 4;
-      Value* last = ir_.CreateSub(count, number(1));
-      const Carried parts = builder_.loop(
-          number(0), count, number(kChains), Carried(kChains, constant(-infinity)),
-          [&](Value* row, llvm::ArrayRef<Value*> now) {
-            Carried next;
-            for (int i = 0; i < kChains; ++i)
-              next.push_back(larger(product_at(least(ir_.CreateAdd(row, number(i)), last)),
-                                    now[static_cast<size_t>(i)]));
-            return next;
-          });
-      most = ir_.CreateFMul(larger(larger(parts[0], parts[1]), larger(parts[2], parts[3])),
-                            constant(*factor));
-      most = larger(most, before);
+      Value* largest = builder_.load(floats(), per_query(at_.largest, query), {.align = 64});
+      most = larger(ir_.CreateFMul(largest, constant(*factor)), before);
     } else {
       most = builder_.loop(number(0), count, number(1), {before},
                            [&](Value* row, llvm::ArrayRef<Value*> now) {
                              return Carried{larger(score_at(row, false), now[0])};
                            })[0];
     }
-    Value* base = ir_.CreateSelect(ir_.CreateFCmpOEQ(most, constant(-infinity)), constant(0), most);
+    Value* base =
+        ir_.CreateSelect(ir_.CreateFCmpOEQ(most, constant(-kInfinity)), constant(0), most);
     // All weights of a block are relative to one rounded exponent, and so is what came before: an
     // instruction less for every weight. The largest of them is then 2^(what rounding has left),
     // which is not 1 where scores are large; there differences come first.
@@ -480,8 +475,6 @@ class AttentionEmitter : AttentionBlocks {
 
   const AttentionCode::Scratch at_;
   Value* scratch_ = nullptr;
-  llvm::Function* score_tile_ = nullptr;
-  llvm::Function* value_tile_ = nullptr;
 };
 
 }  // namespace

@@ -193,7 +193,8 @@ AttentionCode::Scratch AttentionCode::scratch() const {
   at.maxima = after(at.results, (queries + room) * padded_depth() * 4);
   at.totals = after(at.maxima, queries * 4);
   at.factors = after(at.totals, queries * 4);
-  at.end = after(at.factors, queries * 4);
+  at.largest = after(at.factors, queries * 4);
+  at.end = after(at.largest, queries * 4);
   return at;
 }
 

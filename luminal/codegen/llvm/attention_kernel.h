@@ -79,7 +79,7 @@ struct AttentionCode {
 
   /// Where the parts of a thread's scratch begin, in bytes.
   struct Scratch {
-    int64_t queries, keys, scores, weights, values, results, maxima, totals, factors, end;
+    int64_t queries, keys, scores, weights, values, results, maxima, totals, factors, largest, end;
   };
   Scratch scratch() const;
 };

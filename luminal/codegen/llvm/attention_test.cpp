@@ -157,6 +157,23 @@ TEST(Attention, NanInOneKeyReachesTheQueriesThatSeeIt) {
   EXPECT_TRUE(std::isnan(outcome.tensors.at(outcome.result).at(10 * 16).as_double()));
 }
 
+TEST(Attention, ALargeScoreCountsWhereverItsKeyLies) {
+  // Relative to any smaller score its weight would be infinite.
+  for (const int64_t key : {0, 1, 6, 7, 8, 255, 256, 263, 299}) {
+    const AttentionExample example{.kv_heads = 1, .queries = 70, .keys = 300};
+    const Outcome outcome = run(example, {}, host_target(), [&](auto& inputs) {
+      Array& queries = inputs.at("q");
+      for (int64_t i = 0; i < queries.size(); ++i) kernel::store(queries, i, {1, 0});
+      for (int64_t i = 0; i < example.depth; ++i)
+        kernel::store(inputs.at("k"), key * example.depth + i, {100, 0});
+    });
+    ASSERT_TRUE(outcome.matched);
+    EXPECT_TRUE(kernel::test::near(outcome.tensors.at(outcome.result),
+                                   outcome.oracle.at(outcome.result), {2e-6, 2e-5}))
+        << "key " << key;
+  }
+}
+
 TEST(Attention, FewQueriesReadKeysInRuns) {
   for (const int64_t queries : {1, 3})
     for (const int64_t keys : {2, 63, 64, 511, 1200})

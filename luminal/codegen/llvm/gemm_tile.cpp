@@ -16,12 +16,18 @@ llvm::Type* GemmTile::sum_vector(int vector) {
   return ElementCode(builder_).register_type(spec_.accumulator, lanes(vector));
 }
 
+void GemmTile::called_with(llvm::ArrayRef<Value*> arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    known_[i] = llvm::dyn_cast<llvm::ConstantInt>(arguments[i]);
+}
+
 llvm::Function* GemmTile::emit() {
   const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
   llvm::SmallVector<llvm::Type*, 20> types(spec_.ahead > 0 ? kTileArguments : kTileCommon,
                                            builder_.i64());
   for (const TileArgument pointer : {kTileA, kTileB, kTileOut}) types[pointer] = builder_.pointer();
   if (spec_.ahead > 0) types[kTileAhead] = builder_.pointer();
+  if (raises_maxima_) types.push_back(builder_.pointer());
   function_ =
       builder_.begin_function(fmt::format("tile{}x{}", rows_, columns_), ir_.getVoidTy(), types);
   function_->addFnAttr(llvm::Attribute::NoInline);
@@ -32,7 +38,9 @@ llvm::Function* GemmTile::emit() {
     if (!whole_) row = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, last_row);
     row_offsets_.push_back(ir_.CreateMul(row, a_row_bytes()));
   }
-  store_sums(run_over_k(initial_sums()));
+  const Carried sums = run_over_k(initial_sums());
+  store_sums(sums);
+  if (raises_maxima_) raise_maxima(sums);
   ir_.CreateRetVoid();
   return function_;
 }
@@ -61,6 +69,24 @@ void GemmTile::store_sums(llvm::ArrayRef<Value*> sums) {
       else
         code.store(stored_, value, out_place(r, v), builder_.index(0), access);
     }
+}
+
+/// Rows that repeat the last one change nothing.
+void GemmTile::raise_maxima(llvm::ArrayRef<Value*> sums) {
+  for (int v = 0; v < vectors_; ++v) {
+    Value* place = builder_.offset(argument(kTileMaxima), int64_t{v} * layout_.lanes() * 4);
+    llvm::SmallVector<Value*, 17> all{builder_.load(sum_vector(v), place)};
+    for (int r = 0; r < rows_; ++r) all.push_back(sums[static_cast<size_t>(r * vectors_ + v)]);
+    // By halves, so that few of them wait for each other.
+    while (all.size() > 1) {
+      const size_t half = (all.size() + 1) / 2;
+      for (size_t i = half; i < all.size(); ++i)
+        all[i - half] =
+            ir_.CreateSelect(ir_.CreateFCmpOGT(all[i], all[i - half]), all[i], all[i - half]);
+      all.resize(half);
+    }
+    builder_.store(all[0], place);
+  }
 }
 
 /// The lines that a row of the result touches, wherever it begins.

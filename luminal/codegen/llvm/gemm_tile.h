@@ -3,6 +3,8 @@
 // exist too: whoever calls gives it room.
 #pragma once
 
+#include <array>
+
 #include "luminal/codegen/llvm/elements.h"
 #include "luminal/codegen/llvm/gemm.h"
 
@@ -26,6 +28,7 @@ enum TileArgument : int {
   kTileAheadStep,            ///< bytes from there to what the next step asks for
   kTileAheadNext,            ///< and to the second line of a step
   kTileArguments,
+  kTileMaxima = kTileCommon,  ///< of a tile that has them and does not ask ahead
 };
 
 /// Emits the tile function.
@@ -51,11 +54,19 @@ class GemmTile {
   void stream() { streaming_ = true; }
   /// Where sums go is asked for while they are found: it is in no near cache.
   void ask_for_result() { asks_for_result_ = true; }
+  /// What lies at `kTileMaxima`, a number for each column, becomes as large as the column's sums.
+  /// (NaN may count or not.)
+  void raise_maxima() { raises_maxima_ = true; }
+  /// All calls have these arguments, as far as they are constants: the code may know them.
+  void called_with(llvm::ArrayRef<llvm::Value*> arguments);
   /// Adds the function to the module; the builder's place is kept.
   llvm::Function* emit();
 
  protected:
-  llvm::Value* argument(TileArgument number) { return function_->getArg(number); }
+  llvm::Value* argument(TileArgument number) {
+    llvm::Value* known = known_[static_cast<size_t>(number)];
+    return known != nullptr ? known : function_->getArg(number);
+  }
   /// One unit of k for the whole tile.
   Carried multiply(llvm::ArrayRef<llvm::Value*> sums, llvm::Value* a, llvm::Value* b, bool tail);
   /// All of k: from the sums at the beginning to those at the end.
@@ -82,6 +93,7 @@ class GemmTile {
   llvm::Value* product(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
   llvm::Value* out_place(int row, int vector);
   void store_sums(llvm::ArrayRef<llvm::Value*> sums);
+  void raise_maxima(llvm::ArrayRef<llvm::Value*> sums);
   void ask_for_row(llvm::Value* row);
   llvm::Value* ask_ahead(llvm::Value* pointer);
 
@@ -89,6 +101,8 @@ class GemmTile {
   graph::DType stored_;
   bool streaming_ = false;
   bool asks_for_result_ = false;
+  bool raises_maxima_ = false;
+  std::array<llvm::Value*, kTileArguments> known_ = {};  // constants
   llvm::Function* function_ = nullptr;
 };
 

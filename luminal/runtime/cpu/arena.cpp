@@ -34,8 +34,11 @@ HostMemory::HostMemory(int64_t bytes) : size_(bytes) {
   auto address = reinterpret_cast<uintptr_t>(mapping);
   if (huge) {
     address = (address + kHugePage - 1) / kHugePage * kHugePage;
-    // Only advice: without huge pages everything still works.
-    madvise(reinterpret_cast<void*>(address), static_cast<size_t>(bytes), MADV_HUGEPAGE);
+    // Only advice: without huge pages everything still works. The last page is advised as a whole,
+    // or the system takes small ones for what lies on it.
+    const int64_t pages = (bytes + kHugePage - 1) / kHugePage;
+    madvise(reinterpret_cast<void*>(address), static_cast<size_t>(pages * kHugePage),
+            MADV_HUGEPAGE);
   }
   data_ = reinterpret_cast<std::byte*>(address);
 }

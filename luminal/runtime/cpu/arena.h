@@ -20,8 +20,8 @@ constexpr int64_t aligned_size(int64_t bytes) {
 class HostMemory {
  public:
   HostMemory() = default;
-  /// Maps at least `bytes` bytes; blocks of 1 MB or more begin at a huge page. DeviceError if the
-  /// system refuses, UserError if the size is negative.
+  /// Maps at least `bytes` bytes; blocks of 1 MB or more lie on huge pages of their own.
+  /// DeviceError if the system refuses, UserError if the size is negative.
   explicit HostMemory(int64_t bytes);
   ~HostMemory();
   HostMemory(HostMemory&& other) noexcept;

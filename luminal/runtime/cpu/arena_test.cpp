@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "luminal/support/error.h"
@@ -24,6 +27,33 @@ TEST(HostMemory, IsZeroedAlignedAndWritableToItsEnd) {
 TEST(HostMemory, LargeBlocksBeginAtAHugePage) {
   const HostMemory memory(5 << 20);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % (2 << 20), 0U);
+}
+
+/// Where the memory around an address that the system is asked to put on huge pages ends; 0 if it
+/// is not asked, or does not say.
+uintptr_t end_of_advice(uintptr_t address) {
+  std::ifstream maps("/proc/self/smaps");
+  uintptr_t end = 0;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t first = 0;
+    uintptr_t last = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2)
+      end = first <= address && address < last ? last : 0;
+    if (end != 0 && line.starts_with("VmFlags:"))
+      return line.find(" hg") == std::string::npos ? 0 : end;
+  }
+  return 0;
+}
+
+TEST(HostMemory, TheLastPageOfALargeBlockIsHugeToo) {
+  constexpr uintptr_t kHugePage = 2 << 20;
+  for (const uintptr_t bytes : {kHugePage / 2 + 100000, kHugePage * 2 + 100000}) {
+    const HostMemory memory(static_cast<int64_t>(bytes));
+    const auto begin = reinterpret_cast<uintptr_t>(memory.data());
+    const uintptr_t end = end_of_advice(begin);
+    if (end == 0) GTEST_SKIP() << "this system has no huge pages";
+    EXPECT_GE(end, begin + (bytes + kHugePage - 1) / kHugePage * kHugePage);
+  }
 }
 
 TEST(HostMemory, NothingIsNothing) {

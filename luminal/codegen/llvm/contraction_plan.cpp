@@ -1,7 +1,6 @@
 #include "luminal/codegen/llvm/contraction_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -98,6 +97,8 @@ class Planner {
 
   Recognised<ContractionPlan> plan() {
     if (!find_reductions()) return Refusal{why_};
+    if (is_relative_to_maximum_of_sums())
+      return Refusal{"it adds up sums again that other code has found the maximum of"};
     if (!assign_axes()) return Refusal{"its products disagree about rows and columns"};
     if (!stand_in()) return Refusal{"something is reduced after its products"};
     choose_columns();
@@ -138,8 +139,6 @@ class Planner {
         const std::optional<Contraction> found = kernel::match_contraction(arena_, id);
         if (!found) return refuse("it reduces what is no product of two operands");
         if (!can_sum(found->dtype)) return refuse("its sums are of a type that tiles cannot add");
-        if (is_relative_to_maximum_of_sums(*found))
-          return refuse("an operand is relative to a maximum of sums that it would add up itself");
         contractions_.push_back(*found);
       }
     }
@@ -150,17 +149,18 @@ class Planner {
     return contractions_.size() <= 4 || refuse("it holds more than four products");
   }
 
-  /// Weights of attention: sums of an operand are added up in another order than those that the
-  /// maximum was found among. Far from 0 they differ by more than an exponential bears.
-  bool is_relative_to_maximum_of_sums(const Contraction& contraction) const {
-    const std::array operands = {contraction.a.value, contraction.b.value};
+  /// Softmax of products and weights of attention: tiles add up in another order than the code that
+  /// has found the maximum. Far from 0 the two differ by more than an exponential bears.
+  bool is_relative_to_maximum_of_sums() const {
+    std::vector<BodyId> values;
+    for (const kernel::Root& root : kernel_.roots) values.push_back(root.value);
     const auto has_sum = [&](BodyId id) {
       const std::vector<BodyId> inside = arena_.reachable(std::span(&id, 1));
       return std::ranges::any_of(inside, [&](BodyId each) {
         return arena_[each].kind == BodyKind::kReduce && arena_[each].op == Op::kSum;
       });
     };
-    return std::ranges::any_of(arena_.reachable(operands), [&](BodyId id) {
+    return std::ranges::any_of(arena_.reachable(values), [&](BodyId id) {
       return subtracts_maximum(arena_, arena_[id]) && has_sum(id);
     });
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <vector>
 
 namespace luminal::codegen {
 namespace {
@@ -136,7 +137,7 @@ class Matcher {
           multiply(weights, other, node.dtype);
         else
           add(weights, other, node.dtype);
-        found.push_back(std::move(weights));
+        found.push_back(weights);
       }
     return found;
   }
@@ -168,7 +169,7 @@ class Matcher {
     for (const size_t side : {size_t{0}, size_t{1}})
       for (FourBitWeights& weights : match_integer(node.children[side], depth + 1)) {
         add(weights, node.children[1 - side], DType::kF32);
-        found.push_back(std::move(weights));
+        found.push_back(weights);
       }
     return found;
   }

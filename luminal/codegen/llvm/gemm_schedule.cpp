@@ -86,7 +86,8 @@ double cost_of_lines(const Tile& tile, const GemmProblem& problem, int lanes) {
   };
   const int64_t whole_panels = (problem.n + nr - 1) / nr;
   const auto panels = static_cast<double>(whole_panels);
-  const auto row_tiles = static_cast<double>((problem.m + tile.mr - 1) / tile.mr);
+  const int64_t whole_row_tiles = (problem.m + tile.mr - 1) / tile.mr;
+  const auto row_tiles = static_cast<double>(whole_row_tiles);
   double cost = panels * lines(problem.m * problem.k, problem.a) * kPerLineOfA;
   if (const double panel = lines(nr * problem.k, problem.a); panel > kFirstCacheLines)
     cost += row_tiles * panels * panel * kPerLineOfPanel;

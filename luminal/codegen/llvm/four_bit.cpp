@@ -19,7 +19,7 @@ using symbolic::Expr;
 constexpr int64_t kDigits = 16;
 /// Digits and zeros up to here are exact in every float.
 constexpr int64_t kLargest = 64;
-/// Sums of digits and zeros up to here are exact in floats, and as differences of their products.
+/// Digits with a zero of their block are integers up to here, exact in f32 as their parts are.
 constexpr int64_t kLargestSum = 512;
 /// Steps of k that one vector of words holds.
 constexpr int64_t kStepsPerWord = 8;
@@ -163,7 +163,8 @@ class Matcher {
     const BodyNode node = arena_[id];
     if (node.kind != BodyKind::kOp || (node.op != Op::kAdd && node.op != Op::kCast)) return {};
     const auto sum = range_of_op(arena_, node);
-    if (!sum || !fits(*sum, node.dtype) || sum->highest - sum->lowest > kLargestSum) return {};
+    if (!sum || !fits(*sum, node.dtype) || sum->lowest < -kLargestSum || sum->highest > kLargestSum)
+      return {};
     if (node.op == Op::kCast) return match_integer(node.children[0], depth + 1);
     std::vector<FourBitWeights> found;
     for (const size_t side : {size_t{0}, size_t{1}})

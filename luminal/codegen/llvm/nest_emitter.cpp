@@ -1,10 +1,9 @@
 #include "luminal/codegen/llvm/nest_emitter.h"
 
-#include "luminal/codegen/llvm/instruction_order.h"
-
 #include <algorithm>
 #include <limits>
 
+#include "luminal/codegen/llvm/instruction_order.h"
 #include "luminal/support/check.h"
 
 namespace luminal::codegen {

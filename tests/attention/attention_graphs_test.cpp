@@ -181,6 +181,43 @@ TEST(AttentionGraphs, WrittenByHand) {
       }
 }
 
+/// Of two masks one hides keys; the other gives some a score of its own.
+TEST(AttentionGraphs, MasksThatGiveANumberArePartOfTheScore) {
+  const auto mask = [](Graph& g, int64_t queries, auto test) {
+    return iota(g, {queries, 300}, test, boolean);
+  };
+  for (const DType dtype : {f32, bf16})
+    for (const int64_t queries : {3, 70})
+      for (const bool inside : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", graph::name(dtype), queries, inside));
+        Example example;
+        const Tensor q = example.input("q", {2, queries, 32}, dtype);
+        const Tensor k = example.input("k", {2, 300, 32}, dtype);
+        const Tensor v = example.input("v", {2, 300, 32}, dtype);
+        const Tensor late = mask(example.graph, queries,
+                                 [](std::span<const Dim> i) { return greater_equal(i[1], 40); });
+        const Tensor seen = mask(example.graph, queries, [&](std::span<const Dim> i) {
+          return greater_equal(i[0] + 300 - queries, i[1]);
+        });
+        const Tensor scores = matmul(q, transpose(k)) * 0.2;
+        example.result = matmul(softmax(inside ? where(seen, where(late, scores, -5.0), kHidden)
+                                               : where(late, where(seen, scores, kHidden), 3.0)),
+                                v);
+        expect_equal(example, tolerance(dtype));
+      }
+}
+
+TEST(AttentionGraphs, ScoresMayBeScaledByAlmostTheLargestFloat) {
+  for (const double scale : {2e38, 3e38}) {
+    Example example;
+    const Tensor q = example.input("q", {2, 70, 32}, f32);
+    const Tensor k = example.input("k", {2, 70, 32}, f32);
+    const Tensor v = example.input("v", {2, 70, 32}, f32);
+    example.result = matmul(softmax(matmul(q * 1e-19, transpose(k * 1e-19)) * scale), v);
+    expect_equal(example, tolerance(f32));
+  }
+}
+
 TEST(AttentionGraphs, BiasByDistance) {
   for (const DType dtype : {f32, bf16}) {
     Example example;

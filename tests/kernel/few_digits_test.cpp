@@ -60,5 +60,18 @@ TEST(FewDigits, WhatBecomesAnIntegerIsSeenInFull) {
   for (const DType dtype : {i32, u8, i64}) EXPECT_FALSE(has_few_digits(after(dtype), Op::kExp));
 }
 
+/// Terms of one sign do not cancel: x - max(x) and -exp(x) do not, x - max(y) may be anything.
+TEST(FewDigits, OnlyTheMaximumOfItsOwnRowIsAboveAValue) {
+  const auto less_exp = [](const Function& other) {
+    return [other](const Tensor& narrow) {
+      const Tensor x = cast(narrow, f32);
+      return cast((x - max(other(x), 0, true)) - exp(x), bf16);
+    };
+  };
+  EXPECT_TRUE(has_few_digits(less_exp([](const Tensor& x) { return x; }), Op::kExp));
+  EXPECT_FALSE(has_few_digits(less_exp([](const Tensor& x) { return x * x; }), Op::kExp));
+  EXPECT_FALSE(has_few_digits(less_exp([](const Tensor& x) { return flip(x, {0}); }), Op::kExp));
+}
+
 }  // namespace
 }  // namespace luminal::kernel

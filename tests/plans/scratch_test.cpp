@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -88,6 +89,31 @@ TEST(Scratch, FunctionsAfterConvolutionsSeeNothingOfOthers) {
                      function(conv2d(input("image", {2, 11, 9, width}),
                                      input("filters", {width, 11, 3, 3}))));
       }
+}
+
+/// Sums with an element for every position of what reads them lie along its last axis, whichever
+/// axis lanes run along elsewhere.
+TEST(Scratch, SumsAreReadAsTheyLie) {
+  const std::vector<std::vector<int>> orders = {{0, 1, 2}, {1, 2, 0}};
+  for (const int64_t rows : {3, 8, 17})
+    for (const int64_t width : {2, 3, 33})
+      for (const std::vector<int>& order : orders)
+        for (const auto& scan : {cumsum, cummax}) {
+          SCOPED_TRACE(fmt::format("{}x8x{}, {}", rows, width, order[0]));
+          Graph g;
+          const Tensor x = g.input("x", {rows, 8, width});
+          const Tensor y = permute(scan(x + sum(x, {0, 2}, true), 1), order);
+          const auto run = [&](Backend backend) {
+            Executable exe = compile(g, {y}, {.backend = backend});
+            exe.set(x, filled({f32, {rows, 8, width}}, 3));
+            exe.run();
+            return exe.get<float>(y);
+          };
+          const std::vector<float> expected = run(Backend::kInterpreter);
+          const std::vector<float> found = run(Backend::kCpu);
+          for (size_t k = 0; k < expected.size(); ++k)
+            ASSERT_NEAR(found[k], expected[k], 1e-4 * std::max(1.0F, std::abs(expected[k]))) << k;
+        }
 }
 
 }  // namespace

@@ -139,11 +139,18 @@ Value* AttentionBlocks::stride_of(const kernel::PlainOperand& operand, const Exp
 
 BodyId AttentionBlocks::below_conditions() const {
   BodyId id = plan_.score;
+  // Those that give another number than -inf are part of the score.
+  const auto is_condition = [&](const BodyNode& node) {
+    if (node.kind != kernel::BodyKind::kWhere) return false;
+    const BodyNode& otherwise = (*code_.arena)[node.children[1]];
+    return otherwise.kind == kernel::BodyKind::kConstant &&
+           otherwise.constant.as_double() == -std::numeric_limits<double>::infinity();
+  };
   while (true) {
     const BodyNode& node = (*code_.arena)[id];
-    const bool test = node.kind == kernel::BodyKind::kWhere;
+    const bool test = is_condition(node);
     if (!test && !(node.kind == kernel::BodyKind::kOp && node.op == graph::Op::kCast)) return id;
-    if (!test && (*code_.arena)[node.children[0]].kind != kernel::BodyKind::kWhere) return id;
+    if (!test && !is_condition((*code_.arena)[node.children[0]])) return id;
     id = node.children[0];
   }
 }

@@ -395,8 +395,9 @@ class AttentionEmitter : AttentionBlocks {
     for (const size_t side : {size_t{0}, size_t{1}}) {
       const BodyNode& other = (*code_.arena)[node.children[1 - side]];
       if (node.children[side] != plan_.products || other.kind != BodyKind::kConstant) continue;
+      // What exponents are multiplied by has to be a float, too.
       const double factor = other.constant.as_double();
-      if (factor > 0 && std::isfinite(factor)) return factor;
+      if (factor > 0 && factor * score_unit() <= std::numeric_limits<float>::max()) return factor;
     }
     return std::nullopt;
   }

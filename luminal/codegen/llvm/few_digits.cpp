@@ -73,7 +73,7 @@ bool is_nonnegative(const Arena& arena, BodyId id) {
 /// Whether a value is never above 0; NaN does not count.
 bool is_nonpositive(const Arena& arena, BodyId id) {
   const BodyNode& node = arena[id];
-  if (subtracts_maximum(arena, node)) return true;
+  if (subtracts_own_maximum(arena, node)) return true;
   if (node.kind != BodyKind::kOp || node.op != Op::kMul) return false;
   for (size_t k = 0; k < 2; ++k) {
     const BodyNode& factor = arena[node.children[k]];

@@ -205,6 +205,11 @@ bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
   return difference_from_maximum(arena, node).has_value();
 }
 
+bool subtracts_own_maximum(const Arena& arena, const BodyNode& node) {
+  const auto difference = difference_from_maximum(arena, node);
+  return difference && row_of(arena, *difference);
+}
+
 namespace {
 
 /// The difference in exp(x - the maximum of the row that x is in).

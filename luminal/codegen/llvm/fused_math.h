@@ -25,6 +25,8 @@ std::optional<kernel::BodyId> maximum_of_relative_exps(const kernel::Arena& aren
                                                        const kernel::BodyNode& node);
 /// x - the maximum of a row, which is never above 0.
 bool subtracts_maximum(const kernel::Arena& arena, const kernel::BodyNode& node);
+/// Whether it is x - the maximum of the row that x is in, which is never above 0.
+bool subtracts_own_maximum(const kernel::Arena& arena, const kernel::BodyNode& node);
 /// The x of x <= 0 ? 0 - x : x.
 std::optional<kernel::BodyId> absolute_of(const kernel::Arena& arena, const kernel::BodyNode& node);
 

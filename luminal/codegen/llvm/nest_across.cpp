@@ -32,9 +32,17 @@ bool has_narrow_loads(const kernel::Arena& arena, std::span<const BodyId> loads)
 
 }  // namespace
 
+/// Whether some sums have an element for every position of the output loop. These lie along its
+/// last axis, and what they were made of is not to be loaded again.
+bool NestPlan::has_sums_in_scratch() const {
+  return std::any_of(nest_.accumulators.begin(), nest_.accumulators.end(),
+                     [](const kernel::Accumulator& sum) { return !sum.vector_axes.empty(); });
+}
+
 std::optional<NestPlan::Transposition> NestPlan::find_transposition() const {
   const Statement* loop = parallel_loop();
-  if (loop == nullptr || loop->axes.size() < 2 || has_inner_loops(*loop) || !is_vectorised(*loop))
+  if (loop == nullptr || loop->axes.size() < 2 || has_inner_loops(*loop) || has_sums_in_scratch() ||
+      !is_vectorised(*loop))
     return std::nullopt;
   const Expr& last = loop->axes.back();
   std::optional<Transposition> result;
@@ -107,7 +115,7 @@ bool NestPlan::has_wide_shuffles() const {
 std::optional<size_t> NestPlan::find_zipped() const {
   const Statement* loop = parallel_loop();
   if (loop == nullptr || loop->axes.size() < 2 || has_inner_loops(*loop) || options_.lanes == 1 ||
-      !has_wide_shuffles())
+      has_sums_in_scratch() || !has_wide_shuffles())
     return std::nullopt;
   const auto width = loop->axes.back().axis_extent().constant_value();
   if (!width || *width < 2 || *width > kFewRows) return std::nullopt;

@@ -211,6 +211,7 @@ class NestEmitter final : private BodyValues {
   // nest_sums.cpp: accumulators
   void reset(size_t number);
   void accumulate(const kernel::Statement& statement);
+  bool adds_by_products(const kernel::Statement& statement) const;
   void online_step(const kernel::Statement& statement);
   void finish(const kernel::Statement& statement);
   void for_each_element(size_t accumulator,
@@ -246,6 +247,7 @@ class NestEmitter final : private BodyValues {
   std::set<kernel::BodyId> summed_products_;
 
   EntryArguments entry_;
+  llvm::Value* one_ = nullptr;  // that the backend does not know; null: none is needed so far
   std::vector<Sum> sums_;
   std::optional<symbolic::Expr> lane_axis_;
   bool lanes_reduce_ = false;            // that axis is reduced

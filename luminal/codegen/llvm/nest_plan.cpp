@@ -64,6 +64,10 @@ bool NestPlan::is_costly(const Statement& loop) const {
   return contains_costly_op(arena_, values);
 }
 
+bool NestPlan::is_costly(BodyId value) const {
+  return contains_costly_op(arena_, std::span(&value, 1));
+}
+
 bool NestPlan::is_costly_along(const Statement& loop) const {
   std::vector<BodyId> values;
   values_in(loop.body, values);

@@ -57,6 +57,7 @@ class NestPlan {
 
   /// Whether what a loop computes takes many instructions.
   bool is_costly(const kernel::Statement& loop) const;
+  bool is_costly(kernel::BodyId value) const;
   /// The same of what differs from lane to lane.
   bool is_costly_along(const kernel::Statement& loop) const;
 
@@ -159,6 +160,7 @@ class NestPlan {
   int score_of_inner_loops(const kernel::Statement& loop) const;
   bool has_short_strides(const kernel::Statement& loop, const symbolic::Expr& axis) const;
   int64_t number_of(kernel::BodyId id) const;
+  bool has_sums_in_scratch() const;
   std::optional<Transposition> find_transposition() const;
   bool lies_in_turn(const Transposition& found) const;
   std::optional<size_t> find_zipped() const;

@@ -62,6 +62,10 @@ void NestEmitter::accumulate(const Statement& statement) {
     // An unordered comparison gives the right one.
     if (plain_maxima_.contains(accumulator.reduction))
       return ir_.CreateSelect(ir_.CreateFCmpOGT(left, right), left, right);
+    if (adds_by_products(statement)) {
+      if (one_ == nullptr) one_ = builder_.hidden(VectorBuilder::number(builder_.f32(), 1));
+      return builder_.mul_add(right, builder_.splat(one_, lanes), left);
+    }
     return ops_.combine(accumulator.op, accumulator.dtype, left, right);
   };
   if (sum.value != nullptr) {
@@ -75,6 +79,16 @@ void NestEmitter::accumulate(const Statement& statement) {
   const int lanes = lane_axis_ ? plan_.lanes() : 1;
   Value* total = code_.load(dtype, base, position, lanes, {.mask = mask_});
   code_.store(dtype, added(total), base, position, {.mask = mask_});
+}
+
+/// Whether a sum is a product with 1 that is added, which has the same bits. An exponential that
+/// ends in bf16 adds, rounds and scales more than it multiplies; there are processors that have
+/// units of their own for both.
+bool NestEmitter::adds_by_products(const Statement& statement) const {
+  const kernel::Accumulator& accumulator = nest_.accumulators[statement.accumulator];
+  return in_pairs_ && accumulator.op == graph::Op::kSum && builder_.target().has_fma() &&
+         stored_dtype(accumulator.dtype) == DType::kF32 && !options_.round_each &&
+         plan_.is_costly(statement.value);
 }
 
 /// Where the current element of an accumulator lies; the lane axis, if any, is its last.

@@ -1,5 +1,6 @@
 #include "luminal/codegen/llvm/vector_builder.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -250,6 +251,14 @@ Value* VectorBuilder::lanes_below(Value* count, int lanes) {
 
 Value* VectorBuilder::any(Value* mask) {
   return mask->getType()->isVectorTy() ? ir_.CreateOrReduce(mask) : mask;
+}
+
+Value* VectorBuilder::hidden(llvm::Constant* scalar) {
+  const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+  llvm::BasicBlock& entry = ir_.GetInsertBlock()->getParent()->getEntryBlock();
+  ir_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  auto* type = llvm::FunctionType::get(scalar->getType(), {scalar->getType()}, false);
+  return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=v,0", false), {scalar});
 }
 
 Value* VectorBuilder::mul_add(Value* a, Value* b, Value* c) {

@@ -111,6 +111,8 @@ class VectorBuilder {
   llvm::Value* lanes_below(llvm::Value* count, int lanes);
   /// One bit per lane: is any set?
   llvm::Value* any(llvm::Value* mask);
+  /// A constant of which the backend does not know what it is, made once at the function's start.
+  llvm::Value* hidden(llvm::Constant* scalar);
   /// a*b+c with one rounding where the target has fma, else with two.
   llvm::Value* mul_add(llvm::Value* a, llvm::Value* b, llvm::Value* c);
   /// Sum of the lanes, in tree order.

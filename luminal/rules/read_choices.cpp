@@ -152,7 +152,9 @@ void ChoiceReader::drop_implied_edges() {
       if (!is_own_copy(seen, edge)) others.push_back(seen);
     for (const Seen& seen : others)
       if (!is_implied(seen, others)) kept.push_back(seen);
-    if (!kept.empty()) list = std::move(kept);
+    if (kept.empty()) continue;
+    implied_[edge] = std::move(list);
+    list = std::move(kept);
   }
 }
 
@@ -170,10 +172,11 @@ void ChoiceReader::place_graph_nodes() {
   }
 }
 
-std::vector<Edge> ChoiceReader::edges_of(Value edge) const {
+std::vector<Edge> ChoiceReader::edges_of(Value edge, bool with_implied) const {
   std::vector<Edge> result;
-  const auto list = edges_.find(edge);
-  if (list == edges_.end()) return result;
+  const std::map<Value, std::vector<Seen>>& edges = with_implied ? implied_ : edges_;
+  const auto list = edges.find(edge);
+  if (list == edges.end()) return result;
   for (const Seen& seen : list->second) {
     const auto place = place_.find(seen.tensor);
     if (place == place_.end()) continue;
@@ -182,10 +185,12 @@ std::vector<Edge> ChoiceReader::edges_of(Value edge) const {
   return result;
 }
 
-std::optional<std::vector<Edge>> ChoiceReader::first_edges(const Candidate& candidate) {
+std::optional<std::vector<Edge>> ChoiceReader::first_edges(const Candidate& candidate,
+                                                           bool with_implied) {
   std::vector<Edge> operands;
   for (const Value edge : candidate.edges) {
     std::vector<Edge> edges = edges_of(edge);
+    if (edges.empty() && with_implied) edges = edges_of(edge, true);
     if (edges.empty()) return std::nullopt;
     operands.push_back(std::move(edges[0]));
   }
@@ -193,24 +198,30 @@ std::optional<std::vector<Edge>> ChoiceReader::first_edges(const Candidate& cand
 }
 
 // A class gets a place when all that one of its nodes reads has one, so first definitions read
-// earlier places only and cannot be cyclic.
+// earlier places only and cannot be cyclic. Two copies of one value may each be what implies that
+// the other one reads it: where nothing else has a place, implied edges do.
 void ChoiceReader::place_new_classes() {
-  for (bool found = true; found;) {
-    found = false;
-    for (const auto& [tensor, list] : candidates_) {
-      if (place_.contains(tensor)) continue;
-      for (const Candidate& candidate : list) {
-        const std::optional<std::vector<Edge>> operands = first_edges(candidate);
-        if (!operands) continue;
-        place_[tensor] = NodeId{static_cast<uint32_t>(source_.size() + new_nodes_.size())};
-        Node node = candidate.node;
-        node.operands = *operands;
-        new_nodes_.push_back({tensor, std::move(node)});
-        found = true;
-        break;
-      }
+  while (place_some(false) || place_some(true)) {
+  }
+}
+
+bool ChoiceReader::place_some(bool with_implied) {
+  bool found = false;
+  for (const auto& [tensor, list] : candidates_) {
+    if (place_.contains(tensor)) continue;
+    for (const Candidate& candidate : list) {
+      const std::optional<std::vector<Edge>> operands = first_edges(candidate, with_implied);
+      if (!operands) continue;
+      place_[tensor] = NodeId{static_cast<uint32_t>(source_.size() + new_nodes_.size())};
+      Node node = candidate.node;
+      node.operands = *operands;
+      new_nodes_.push_back({tensor, std::move(node)});
+      if (with_implied) return true;
+      found = true;
+      break;
     }
   }
+  return found;
 }
 
 void ChoiceReader::expect_complete() const {

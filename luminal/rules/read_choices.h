@@ -45,18 +45,21 @@ class ChoiceReader {
   std::vector<Value> operand_edges(Value list) const;
   void place_graph_nodes();
   void place_new_classes();
-  std::optional<std::vector<graph::Edge>> first_edges(const Candidate& candidate);
+  bool place_some(bool with_implied);
+  std::optional<std::vector<graph::Edge>> first_edges(const Candidate& candidate,
+                                                      bool with_implied);
   void add_definitions(Choices& choices, NodeId id, Value tensor);
   void add_definition(Choices& choices, NodeId id, graph::Node node);
   void add_output_copies(Choices& choices);
   void add_joint_choices(Choices& choices) const;
   void add_names(Choices& choices);
-  std::vector<graph::Edge> edges_of(Value edge) const;
+  std::vector<graph::Edge> edges_of(Value edge, bool with_implied = false) const;
 
   TensorEGraph& egraph_;
   const kernel::GraphProgram& source_;
   size_t graph_size_;
   std::map<Value, std::vector<Seen>> edges_;            // by class of edges
+  std::map<Value, std::vector<Seen>> implied_;          // with those that were dropped
   std::map<Value, std::vector<Candidate>> candidates_;  // by class of tensors
   std::map<Value, std::vector<Seen>> copies_;           // what a class is a copy of
   std::map<Value, std::pair<Value, Value>> operands_;   // list -> edge, rest

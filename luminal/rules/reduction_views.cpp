@@ -44,6 +44,12 @@ bool reduces_nothing(int64_t count, const Access& operand) {
                      [](const Expr& extent) { return extent.is_constant(1); });
 }
 
+/// Whether the value is the same along an axis that is reduced.
+bool repeats(int64_t count, const Access& operand) {
+  const std::vector<bool> axes = broadcast_axes(operand);
+  return std::any_of(axes.end() - count, axes.end(), [](bool repeated) { return repeated; });
+}
+
 bool is_narrow_float(DType dtype) { return graph::is_float(dtype) && graph::bits(dtype) < 32; }
 
 constexpr int64_t kLongReduction = 1 << 16, kFewResults = 64, kLargestStep = 1024;
@@ -54,6 +60,8 @@ std::optional<Plan> merged_reductions(int64_t count, const Access& outer, int64_
                                       const Access& inner) {
   // Reductions of one element are copies, and a value may be a copy of itself without end.
   if (reduces_nothing(count, outer) || reduces_nothing(inner_count, inner)) return std::nullopt;
+  // So is the maximum of a value that is repeated.
+  if (repeats(count, outer) || repeats(inner_count, inner)) return std::nullopt;
   const std::optional<Access> view = composed_before(inner, outer);
   if (!view) return std::nullopt;
   return Plan{{*view}, {}, {count + inner_count}};

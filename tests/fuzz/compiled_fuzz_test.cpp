@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "found_graphs.h"
 #include "luminal/compiler/make_compiled.h"
 #include "luminal/graph/expected.h"
 #include "luminal/graph/text.h"
@@ -90,9 +91,11 @@ std::string failure_of(const Kind& kind, const Graph& graph, uint64_t seed,
   return wrong + plan::to_string(compiled->plan());
 }
 
-std::string checked(const Kind& kind, uint64_t seed, int steps, const compiler::Options& options) {
+/// The same, where compiling may throw.
+std::string checked(const Kind& kind, const Graph& graph, uint64_t seed,
+                    const compiler::Options& options) {
   try {
-    return failure_of(kind, kind.make(seed, steps), seed, options);
+    return failure_of(kind, graph, seed, options);
   } catch (const std::exception& error) {
     return std::string("throws ") + error.what();
   }
@@ -104,14 +107,25 @@ void fuzz(const Kind& kind, const compiler::Options& options) {
   int64_t failures = 0;
   for (int64_t i = 0; i < iterations; ++i) {
     const auto seed = static_cast<uint64_t>(first + i);
-    if (checked(kind, seed, kind.steps, options).empty()) continue;
+    const auto check = [&](int steps) {
+      return checked(kind, kind.make(seed, steps), seed, options);
+    };
+    if (check(kind.steps).empty()) continue;
     int steps = 0;
-    while (steps < kind.steps && checked(kind, seed, steps, options).empty()) ++steps;
-    ADD_FAILURE() << "FUZZ_SEED=" << seed << ", " << steps
-                  << " steps: " << checked(kind, seed, steps, options) << "\n"
+    while (steps < kind.steps && check(steps).empty()) ++steps;
+    ADD_FAILURE() << "FUZZ_SEED=" << seed << ", " << steps << " steps: " << check(steps) << "\n"
                   << graph::to_text(kind.make(seed, steps));
     if (++failures >= setting("FUZZ_FAILURES", 3)) return;
   }
+}
+
+TEST(CompiledFuzz, GraphsThatWereFoundWrongAreRight) {
+  constexpr uint64_t kSeeds = 20;
+  for (const FoundGraph& found : kFoundGraphs)
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, data of seed {}", found.what, seed));
+      EXPECT_EQ(checked(kPrograms, graph::parse_text(found.text), seed, {}), "");
+    }
 }
 
 TEST(CompiledFuzz, NativeCodeEqualsTheOracle) { fuzz(kGraphs, {.keep_text = true}); }

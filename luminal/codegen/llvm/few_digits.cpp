@@ -134,8 +134,11 @@ bool may_jump(Op op, DType dtype) {
   }
 }
 
-std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Root> roots) {
+std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Root> roots,
+                                 std::span<const BodyId> maxima_of) {
   std::set<BodyId> result;
+  for (const BodyId id : maxima_of)
+    if (graph::is_float(arena[id].dtype)) result.insert(id);
   for (const BodyId id : users_first(arena, roots)) {
     const BodyNode& node = arena[id];
     const bool is_reduction = node.kind == BodyKind::kReduce;

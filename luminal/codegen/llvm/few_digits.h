@@ -21,7 +21,8 @@ bool may_jump(graph::Op op, graph::DType dtype);
 /// might equal the maximum of all: functions have all their digits, and no product is fused with a
 /// sum, since which one is depends on the code around.
 std::set<kernel::BodyId> values_compared(const kernel::Arena& arena,
-                                         std::span<const kernel::Root> roots);
+                                         std::span<const kernel::Root> roots,
+                                         std::span<const kernel::BodyId> maxima_of = {});
 
 /// Products that are terms of sums, also in a wider float: they are added as they are.
 std::set<kernel::BodyId> summed_products(const kernel::Arena& arena,

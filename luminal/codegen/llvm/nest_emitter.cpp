@@ -16,6 +16,29 @@ using kernel::StatementKind;
 using llvm::Value;
 using symbolic::Expr;
 
+namespace {
+
+/// What a nest compares. Loops that several reductions share have the axes of one of them, so that
+/// what the others take in is not below the roots in these names.
+std::set<kernel::BodyId> compared_in(const kernel::Arena& arena, const kernel::Nest& nest) {
+  std::vector<kernel::Root> values = nest.kernel.roots;
+  std::vector<kernel::BodyId> maxima_of;
+  const auto visit = [&](const auto& self, const std::vector<Statement>& block) -> void {
+    for (const Statement& each : block) {
+      self(self, each.body);
+      if (each.kind != StatementKind::kAccumulate && each.kind != StatementKind::kOnlineStep)
+        continue;
+      values.push_back({{}, each.value, {}});
+      if (nest.accumulators[each.accumulator].op == Op::kReduceMax)
+        maxima_of.push_back(each.value);
+    }
+  };
+  visit(visit, nest.body);
+  return values_compared(arena, values, maxima_of);
+}
+
+}  // namespace
+
 NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
                          const kernel::Nest& nest, const NestKernelOptions& options)
     : BodyValues(builder, arena, {options.round_each, options.accuracy}),
@@ -24,7 +47,7 @@ NestEmitter::NestEmitter(VectorBuilder& builder, const kernel::Arena& arena,
       plan_(arena, nest, builder.target(), options),
       few_digits_(values_of_few_digits(arena, nest.kernel.roots)),
       plain_maxima_(plain_maxima(arena, nest.kernel.roots)),
-      compared_(values_compared(arena, nest.kernel.roots)),
+      compared_(compared_in(arena, nest)),
       summed_products_(summed_products(arena, nest.kernel.roots)),
       sums_(nest.accumulators.size()) {}
 

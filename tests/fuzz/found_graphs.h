@@ -1,0 +1,65 @@
+// Graphs that were compiled wrongly, or not at all, as small as they could be made. What random
+// graphs find is added here, since other changes make other graphs of the same seed.
+#pragma once
+
+#include <string_view>
+
+namespace luminal::fuzz {
+
+/// A graph as text, and what was wrong with it.
+struct FoundGraph {
+  std::string_view what;
+  std::string_view text;
+};
+
+inline constexpr FoundGraph kFoundGraphs[] = {
+    {"two copies of one value, each of which implied the other", R"(
+%0: f32[] = input "x"
+%1: f64[2] = cast %0[]
+%2: f64[2] = max %1[1], %1
+output "y" = %2
+)"},
+    {"the maximum of a maximum that is repeated was merged without end", R"(
+%0: f32[6] = input "x"
+%1: f32[] = reduce_max %0 axes=1
+%2: f32[] = reduce_max %1[2 -> ] axes=1
+output "y" = %2
+)"},
+    {"a maximum that shares its loop with a sum did not equal any element", R"(
+dim n: [0, 9]
+%0: f32[1, n, n, 1] = input "x1"
+%1: f32[n] = input "x3"
+%2: f32[n] = input "x4"
+%3: f32[n] = input "x5"
+%4: f32[n] = input "x6"
+%5: f32[] = constant 0.00001
+%6: f32[n] = mul %3, %3
+%7: f32[1, n, 1, 1] = add %6[i1], %5[]
+%8: f32[1, n, 1, 1] = sqrt %7
+%9: f32[1, n, 1, 1] = recip %8
+%10: f32[] = constant -1
+%11: f32[1, n, 1, 1] = mul %4[i1], %10[]
+%12: f32[3, n, n + 2, 3] = add %0[0, i1, i2 - 1, 0 if i0 - 1 in [0, 1) and i2 - 1 in [0, n) and i3 in [0, 1) else 0], %11[0, i1, 0, 0]
+%13: f32[3, n, n + 2, 3] = mul %12, %9[0, i1, 0, 0]
+%14: f32[3, n, n + 2, 3] = mul %13, %2[i1]
+%15: f32[3, n, n + 2, 3] = add %14, %1[i1]
+%16: f32[3, n, n + 2, 3] = mul %0[0, i1, i2 - 1, 0 if i0 - 1 in [0, 1) and i2 - 1 in [0, n) and i3 in [0, 1) else 0], %15
+%17: f32[3, n, n + 2, 3] = mul %16, %10[]
+%18: f32[n, n + 2, 3] = reduce_max %17[n, n + 2, 3, 3 -> i3, i0, i1, i2] axes=1
+%19: f32[1, n, n + 2, 3] = mul %18[i1, i2, i3], %10[]
+%20: bool[3, n, n + 2, 3] = equal %16, %19[0, i1, i2, i3]
+%21: i64[3, n, n + 2, 3] = iota i0
+%22: i64[] = iota 3
+%23: i64[3, n, n + 2, 3] = select %20, %21, %22[]
+%24: i64[] = constant -1
+%25: i64[3, n, n + 2, 3] = bit_xor %23, %24[]
+%26: i64[n, n + 2, 3] = reduce_max %25[n, n + 2, 3, 3 -> i3, i0, i1, i2] axes=1
+%27: i64[1, n, n + 2, 3] = bit_xor %26[i1, i2, i3], %24[]
+%28: f32[1, n, n + 2, 3] = gather %27, %16[1, n, n + 2, 3, 3 -> i4, i1, i2, i3]
+%29: f32[1, n, n + 2] = sum %28 axes=1
+%30: f32[1, n, n + 2, 3] = add %28, %29[0, i1, i2]
+output "y" = %30
+)"},
+};
+
+}  // namespace luminal::fuzz

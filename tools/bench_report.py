@@ -76,13 +76,13 @@ def plain(value: float) -> str:
 def roofline(rows: list[dict]) -> str:
     """Work per byte against rate, below the roof that the same runs measured."""
     points = [row for row in rows if row["flops"] > 0 and row["bytes"] > 0 and row["compute_fraction"] > 0]
-    if not points:
-        return "<p>No row counts products: there is no roofline to show.</p>"
+    bandwidths = [row["bytes"] / row["ours_us"] / 1e3 / row["bandwidth_fraction"] for row in rows if row["bandwidth_fraction"] > 0]
+    if not points or not bandwidths:
+        return "<p>No row counts products, or none knows the bandwidth: there is no roofline to show.</p>"
     width, height = 900, 420
     rates = [row["flops"] / row["ours_us"] / 1e3 for row in points]  # GFLOP/s
     peaks = {dtype: max(rate / row["compute_fraction"] for row, rate in zip(points, rates) if row["dtype"] == dtype)
              for dtype in sorted({row["dtype"] for row in points})}
-    bandwidths = [row["bytes"] / row["ours_us"] / 1e3 / row["bandwidth_fraction"] for row in rows if row["bandwidth_fraction"] > 0]
     bandwidth = sorted(bandwidths)[len(bandwidths) // 2]
     intensities = [row["flops"] / row["bytes"] for row in points]
     xs = LogScale([*intensities, 0.1], 60, width - 20)

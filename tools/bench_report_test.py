@@ -83,6 +83,10 @@ class BenchReport(unittest.TestCase):
         page = bench_report.page([row("matmul", 10.0, flops=2e6)])
         self.assertIn("f32: 400 GFLOP/s", page)
 
+    def test_without_any_bandwidth_there_is_no_roof(self):
+        page = bench_report.page([{**row("matmul", 10.0, flops=2e6), "bandwidth_fraction": 0.0}])
+        self.assertIn("there is no roofline to show", page)
+
     def test_tables_name_the_quickest_peer_and_the_nearest_limit(self):
         told = bench_report.tables([row("add", 10.0, peers={"torch": 30.0, "other": 12.0}), row("matmul", 10.0, flops=2e6, fast=20.0)])
         self.assertIn("| add f32 | 10.0 |  | 0.80 of copy | other | 1.20 |", told)

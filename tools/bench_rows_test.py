@@ -54,6 +54,14 @@ class Files(unittest.TestCase):
         (found,) = bench_rows.read_rows([self.written("rows.json", [row("add", 1.0, peers={"torch": None, "other": 2.0})])])
         self.assertEqual((found["peers"], found["failed_peers"]), ({"other": 2.0}, ["torch"]))
 
+    def test_what_a_search_was_given_and_took_are_numbers_and_both_there(self):
+        with self.assertRaisesRegex(bench_rows.BadRows, "of search_budget_s and search_s there is only one"):
+            bench_rows.read_rows([self.written("rows.json", [row("add", 1.0, search_budget_s=60)])])
+        with self.assertRaisesRegex(bench_rows.BadRows, "search_budget_s is '60'"):
+            bench_rows.read_rows([self.written("rows.json", [row("add", 1.0, search_budget_s="60", search_s=1)])])
+        (found,) = bench_rows.read_rows([self.written("rows.json", [row("add", 1.0)])])
+        self.assertEqual((found["search_budget_s"], found["search_s"]), (0.0, 0.0))
+
     def test_rows_of_two_processors_are_two_cases(self):
         rows = [row("add", 20.0, at=2, processor="znver5"), row("add", 40.0, at=1, processor="haswell")]
         self.assertEqual([bench_rows.name_of(each) for each in bench_rows.newest(rows)], ["add f32 on haswell", "add f32 on znver5"])

@@ -330,6 +330,12 @@ std::map<NodeId, int64_t> sorted_prefixes(const graph::Graph& graph) {
   for (const NodeId id : graph.ids())
     for (const graph::Edge& edge : graph.node(id).operands) read(edge);
   for (const graph::Output& output : graph.outputs()) read(output.edge);
+  // Rules may have found two of them equal, of which one is then run for the readers of both.
+  const std::map<NodeId, int64_t> own = result;
+  for (auto& [id, count] : result)
+    for (const auto& [other, others_count] : own)
+      if (graph.node(other).shape() == graph.node(id).shape())
+        count = count < 0 || others_count < 0 ? -1 : std::max(count, others_count);
   std::erase_if(result, [](const auto& entry) { return entry.second < 0; });
   return result;
 }

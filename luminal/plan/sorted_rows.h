@@ -11,7 +11,8 @@
 
 namespace luminal::plan {
 
-/// How many positions of each row are read of every argsort of which not all are.
+/// How many positions of each row are read of every argsort of which not all are. Those of one
+/// shape have what the one needs of which most is read.
 std::map<graph::NodeId, int64_t> sorted_prefixes(const graph::Graph& graph);
 
 /// Positions that sort each row of the last axis of `values`, seen through the node's view: stable

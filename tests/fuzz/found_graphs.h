@@ -60,6 +60,17 @@ dim n: [0, 9]
 %30: f32[1, n, n + 2, 3] = add %28, %29[0, i1, i2]
 output "y" = %30
 )"},
+    {"two equal argsorts, one of which is read in part", R"(
+dim m: [1, 3]
+%0: f16[m + 4] = input "x"
+%1: i64[m + 4] = argsort %0 descending=true
+%2: i64[m + 4] = argsort %0 descending=true
+%3: i64[1, m + 4] = argsort %2[i1] descending=true
+%4: i32[m + 4] = cast %3[0, i0]
+%5: f16[(m + 5) / 3] = cast %1[3*i0]
+output "y" = %4
+output "z" = %5
+)"},
 };
 
 }  // namespace luminal::fuzz

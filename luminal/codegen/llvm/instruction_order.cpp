@@ -18,6 +18,8 @@
 #include <numeric>
 #include <vector>
 
+#include "luminal/support/check.h"
+
 namespace luminal::codegen {
 namespace {
 
@@ -197,9 +199,10 @@ class StaggeredChains : public llvm::GenericScheduler {
 };
 
 llvm::ScheduleDAGInstrs* make_scheduler(llvm::MachineSchedContext* context) {
-  if (!context->MF->getFunction().hasFnAttribute(kAttribute))
-    if (llvm::ScheduleDAGInstrs* usual = context->PassConfig->createMachineScheduler(context))
-      return usual;
+  if (!context->MF->getFunction().hasFnAttribute(kAttribute)) {
+    llvm::ScheduleDAGInstrs* usual = context->PassConfig->createMachineScheduler(context);
+    return usual != nullptr ? usual : llvm::createGenericSchedLive(context);
+  }
   auto* dag = new llvm::ScheduleDAGMILive(context, std::make_unique<StaggeredChains>(context));
   dag->addMutation(llvm::createCopyConstrainDAGMutation(dag->TII, dag->TRI));
   return dag;
@@ -213,7 +216,8 @@ void use_instruction_order() {
       llvm::cl::opt<Constructor, false, llvm::RegisterPassParser<llvm::MachineSchedRegistry>>;
   auto& options = llvm::cl::getRegisteredOptions();
   const auto found = options.find("misched");
-  if (found != options.end()) static_cast<Option*>(found->second)->setValue(&make_scheduler);
+  LUMINAL_CHECK(found != options.end(), "the backend has no choice of schedulers");
+  static_cast<Option*>(found->second)->setValue(&make_scheduler);
 }
 
 void ask_for_staggered_chains(llvm::Function& function) { function.addFnAttr(kAttribute); }

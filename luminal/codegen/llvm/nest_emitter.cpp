@@ -29,8 +29,7 @@ std::set<kernel::BodyId> compared_in(const kernel::Arena& arena, const kernel::N
       if (each.kind != StatementKind::kAccumulate && each.kind != StatementKind::kOnlineStep)
         continue;
       values.push_back({{}, each.value, {}});
-      if (nest.accumulators[each.accumulator].op == Op::kReduceMax)
-        maxima_of.push_back(each.value);
+      if (nest.accumulators[each.accumulator].op == Op::kReduceMax) maxima_of.push_back(each.value);
     }
   };
   visit(visit, nest.body);

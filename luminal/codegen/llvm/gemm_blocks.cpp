@@ -1,6 +1,5 @@
 #include "luminal/codegen/llvm/gemm_blocks.h"
 
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
@@ -28,7 +27,7 @@ class BlockTile : public GemmTile {
 
  protected:
   Carried run_over_k(const Carried& initial) override {
-    zero_ = hidden(builder_.index(0));
+    zero_ = builder_.hidden(ir_.getInt64(0));
     Carried state = initial;
     state.push_back(argument(kTileA));
     state.push_back(argument(kTileB));
@@ -139,6 +138,10 @@ class BlockTile : public GemmTile {
         const int64_t bytes = int64_t{step} * graph::bits(spec_.a) / 8;
         Value* from = builder_.offset(a, row_offsets_[static_cast<size_t>(r)]);
         for (int v = 0; v < vectors_; ++v) {
+          // An element of A is an operand in memory of every product it is in, which costs
+          // nothing; if the compiler knew that it is one element, it would spread it into a
+          // register, which takes as long as a product where all units are busy. (Not so with
+          // dots, whose operands in memory are slow.)
           if (v > 0 && !dots()) from = builder_.offset(from, zero_);
           Value* row = row_element(builder_.offset(from, bytes));
           const int at = (i % chains_) * rows_ * vectors_ + r * vectors_ + v;
@@ -159,15 +162,6 @@ class BlockTile : public GemmTile {
   Value* multiply_add(Value* a, Value* b, Value* sum) {
     if (!dots()) return builder_.mul_add(a, b, sum);
     return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, {sum, a, b});
-  }
-
-  /// A value that the compiler knows nothing of. An element of A is an operand in memory of every
-  /// product it is in, which costs nothing; if the compiler knew that it is one element, it would
-  /// spread it into a register, which takes as long as a product where all units are busy. (Not so
-  /// with dots, whose operands in memory are slow.)
-  Value* hidden(Value* value) {
-    auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
-    return ir_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {value});
   }
 
   /// Digit `number` of each word as a float, less the zero. Without a table it is put among the low
@@ -193,39 +187,58 @@ class BlockTile : public GemmTile {
   }
 
   bool has_table() const {
-    return lanes_ == 16 && builder_.target().has(runtime::CpuFeature::kAvx512f);
+    return lanes_ == 16 && builder_.target().has(runtime::CpuFeature::kAvx512bw);
   }
-  /// The same from a table; the processor looks at four bits.
+  /// The same from a table; the processor looks at four bits. Those of the upper half of a word are
+  /// looked up there, as bf16 over zeros, so that two digits share a shift.
   Value* looked_up(Value* word, int number) {
+    constexpr int kHalf = kDigitsPerWord / 2;
+    if (number >= kHalf) {
+      // Known, it would become an instruction that clears the lower halves.
+      if (upper_ == nullptr) upper_ = builder_.hidden(ir_.getInt32(0xAAAAAAAA));
+      Value* upper = ir_.CreateBitCast(upper_, VectorBuilder::vector(ir_.getInt1Ty(), 2 * lanes_));
+      Value* halves = looked_up_halves(word, number - kHalf);
+      halves = ir_.CreateSelect(upper, halves, llvm::Constant::getNullValue(halves->getType()));
+      return ir_.CreateBitCast(halves, sum_vector());
+    }
     llvm::SmallVector<llvm::Constant*, 16> table;
     for (int i = 0; i < 16; ++i)
       table.push_back(llvm::ConstantFP::get(builder_.f32(), i - spec_.blocks.zero));
-    if (number > 0)
-      word = ir_.CreateLShr(word, VectorBuilder::integer(word->getType(), int64_t{4} * number));
     return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
-                                   {llvm::ConstantVector::get(table), word});
+                                   {llvm::ConstantVector::get(table), shifted(word, number)});
   }
 
-  /// Digits `number` and `number` + 4 of each word as two bf16 less the zero, from a table. The
-  /// processor looks at five bits, the fifth being one of the next digit: the table has all twice.
+  /// Digits `number` and `number` + 4 of each word as two bf16 less the zero.
   Value* pair(Value* word, int number) {
+    return ir_.CreateBitCast(looked_up_halves(word, number),
+                             VectorBuilder::vector(ir_.getBFloatTy(), 2 * lanes_));
+  }
+
+  /// Their bits, from a table. The processor looks at five bits, the fifth being one of the next
+  /// digit: the table has all twice.
+  Value* looked_up_halves(Value* word, int number) {
     llvm::SmallVector<llvm::Constant*, 32> table;
     for (int i = 0; i < 32; ++i)
       table.push_back(llvm::ConstantExpr::getBitCast(
           llvm::ConstantFP::get(ir_.getBFloatTy(), i % 16 - spec_.blocks.zero), builder_.i16()));
-    if (number > 0)
-      word = ir_.CreateLShr(word, VectorBuilder::integer(word->getType(), int64_t{4} * number));
-    Value* words = ir_.CreateBitCast(word, VectorBuilder::vector(builder_.i16(), 2 * lanes_));
-    Value* found = builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_permvar_hi_512, {},
-                                           {llvm::ConstantVector::get(table), words});
-    return ir_.CreateBitCast(found, VectorBuilder::vector(ir_.getBFloatTy(), 2 * lanes_));
+    Value* words =
+        ir_.CreateBitCast(shifted(word, number), VectorBuilder::vector(builder_.i16(), 2 * lanes_));
+    return builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_permvar_hi_512, {},
+                                   {llvm::ConstantVector::get(table), words});
+  }
+
+  /// So that digit `number` is the first.
+  Value* shifted(Value* word, int number) {
+    if (number == 0) return word;
+    return ir_.CreateLShr(word, VectorBuilder::integer(word->getType(), int64_t{4} * number));
   }
 
   ElementCode elements_;
   int lanes_;
   int words_;
   int chains_ = 1;
-  Value* zero_ = nullptr;  ///< hidden
+  Value* zero_ = nullptr;   ///< hidden
+  Value* upper_ = nullptr;  ///< bits of the upper halves of words, hidden; null: none needed so far
 };
 
 }  // namespace

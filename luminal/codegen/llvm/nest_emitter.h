@@ -211,6 +211,7 @@ class NestEmitter final : private BodyValues {
   // nest_sums.cpp: accumulators
   void reset(size_t number);
   void accumulate(const kernel::Statement& statement);
+  llvm::Value* combined(size_t number, llvm::Value* left, llvm::Value* right);
   bool adds_by_products(const kernel::Statement& statement) const;
   void online_step(const kernel::Statement& statement);
   void finish(const kernel::Statement& statement);

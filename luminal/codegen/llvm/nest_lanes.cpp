@@ -153,12 +153,11 @@ Carried NestEmitter::emit_lane_loops(const LaneLoop& lane, const Range& range, V
 void NestEmitter::close_sums(const LaneLoop& lane, const Carried& state) {
   const std::vector<size_t>& carried = lane.carried;
   for (size_t i = 0; i < carried.size(); ++i) {
-    const kernel::Accumulator& sum = nest_.accumulators[carried[i]];
+    const auto both = [&](Value* a, Value* b) { return combined(carried[i], a, b); };
     Value* total = state[i];
     for (size_t copy = 1; copy < lane.copies; ++copy)
-      total = ops_.combine(sum.op, sum.dtype, total, state[copy * carried.size() + i]);
-    total = ops_.horizontal(sum.op, sum.dtype, total);
-    sums_[carried[i]].value = ops_.combine(sum.op, sum.dtype, lane.before[i], total);
+      total = both(total, state[copy * carried.size() + i]);
+    sums_[carried[i]].value = both(lane.before[i], builder_.horizontal(total, both));
   }
 }
 

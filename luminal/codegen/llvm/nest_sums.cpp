@@ -59,14 +59,11 @@ void NestEmitter::accumulate(const Statement& statement) {
     if (lanes_reduce_ && mask_ != nullptr)
       right =
           ir_.CreateSelect(mask_, right, ops_.identity(accumulator.op, accumulator.dtype, lanes));
-    // An unordered comparison gives the right one.
-    if (plain_maxima_.contains(accumulator.reduction))
-      return ir_.CreateSelect(ir_.CreateFCmpOGT(left, right), left, right);
     if (adds_by_products(statement)) {
       if (one_ == nullptr) one_ = builder_.hidden(VectorBuilder::number(builder_.f32(), 1));
       return builder_.mul_add(right, builder_.splat(one_, lanes), left);
     }
-    return ops_.combine(accumulator.op, accumulator.dtype, left, right);
+    return combined(statement.accumulator, left, right);
   };
   if (sum.value != nullptr) {
     sum.value = added(sum.value);
@@ -79,6 +76,15 @@ void NestEmitter::accumulate(const Statement& statement) {
   const int lanes = lane_axis_ ? plan_.lanes() : 1;
   Value* total = code_.load(dtype, base, position, lanes, {.mask = mask_});
   code_.store(dtype, added(total), base, position, {.mask = mask_});
+}
+
+/// One step of a reduction.
+Value* NestEmitter::combined(size_t number, Value* left, Value* right) {
+  const kernel::Accumulator& accumulator = nest_.accumulators[number];
+  // An unordered comparison gives the right one.
+  if (plain_maxima_.contains(accumulator.reduction))
+    return ir_.CreateSelect(ir_.CreateFCmpOGT(left, right), left, right);
+  return ops_.combine(accumulator.op, accumulator.dtype, left, right);
 }
 
 /// Whether a sum is a product with 1 that is added, which has the same bits. An exponential that

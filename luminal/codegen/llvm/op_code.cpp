@@ -177,17 +177,7 @@ llvm::Constant* OpCode::identity(Op op, DType dtype, int lanes) {
 }
 
 Value* OpCode::horizontal(Op op, DType dtype, Value* value) {
-  for (int lanes = VectorBuilder::lanes_of(value); lanes > 1; lanes /= 2) {
-    llvm::SmallVector<int, 16> low;
-    llvm::SmallVector<int, 16> high;
-    for (int i = 0; i < lanes / 2; ++i) {
-      low.push_back(i);
-      high.push_back(i + lanes / 2);
-    }
-    value = combine(op, dtype, ir_.CreateShuffleVector(value, low),
-                    ir_.CreateShuffleVector(value, high));
-  }
-  return value->getType()->isVectorTy() ? ir_.CreateExtractElement(value, uint64_t{0}) : value;
+  return builder_.horizontal(value, [&](Value* a, Value* b) { return combine(op, dtype, a, b); });
 }
 
 }  // namespace luminal::codegen

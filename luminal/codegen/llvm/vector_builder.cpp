@@ -258,7 +258,8 @@ Value* VectorBuilder::hidden(llvm::Constant* scalar) {
   llvm::BasicBlock& entry = ir_.GetInsertBlock()->getParent()->getEntryBlock();
   ir_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
   auto* type = llvm::FunctionType::get(scalar->getType(), {scalar->getType()}, false);
-  return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=v,0", false), {scalar});
+  const char* constraint = scalar->getType()->isIntegerTy() ? "=r,0" : "=v,0";
+  return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", constraint, false), {scalar});
 }
 
 Value* VectorBuilder::mul_add(Value* a, Value* b, Value* c) {
@@ -276,6 +277,11 @@ Value* VectorBuilder::horizontal_sum(Value* value) {
 }
 
 Value* VectorBuilder::horizontal_max(Value* value) {
+  return horizontal(value, [&](Value* a, Value* b) { return maximum(a, b); });
+}
+
+Value* VectorBuilder::horizontal(Value* value,
+                                 llvm::function_ref<Value*(Value* a, Value* b)> combine) {
   if (!value->getType()->isVectorTy()) return value;
   int lanes = lanes_of(value);
   LUMINAL_CHECK((lanes & (lanes - 1)) == 0, "{} lanes", lanes);
@@ -286,7 +292,7 @@ Value* VectorBuilder::horizontal_max(Value* value) {
       low.push_back(i);
       high.push_back(i + lanes / 2);
     }
-    value = maximum(ir_.CreateShuffleVector(value, low), ir_.CreateShuffleVector(value, high));
+    value = combine(ir_.CreateShuffleVector(value, low), ir_.CreateShuffleVector(value, high));
   }
   return ir_.CreateExtractElement(value, uint64_t{0});
 }

@@ -119,6 +119,9 @@ class VectorBuilder {
   llvm::Value* horizontal_sum(llvm::Value* value);
   /// Largest lane; NaN if one is.
   llvm::Value* horizontal_max(llvm::Value* value);
+  /// All lanes combined, halves first; their number is a power of two.
+  llvm::Value* horizontal(llvm::Value* value,
+                          llvm::function_ref<llvm::Value*(llvm::Value* a, llvm::Value* b)> combine);
   /// Larger of two; NaN if either is, and 0 over -0.
   llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
   /// `lanes` lanes from `first` on.

@@ -14,10 +14,16 @@ using Unary = Tensor (*)(const Tensor& x);
 
 constexpr int64_t kSide = 4096;
 
-void add_large(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function) {
-  cases.push_back({fmt::format("{} {}x{}", name, kSide, kSide), dtype, [=](Network& network) {
-                     network.outputs = {function(network.input({kSide, kSide}, dtype))};
+void add_large(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function,
+               int64_t rows = kSide) {
+  cases.push_back({fmt::format("{} {}x{}", name, rows, kSide), dtype, [=](Network& network) {
+                     network.outputs = {function(network.input({rows, kSide}, dtype))};
                    }});
+}
+
+/// What is only read has to be larger than the caches by itself.
+void add_sum(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function) {
+  add_large(cases, name, dtype, function, kSide * graph::bits(f32) / graph::bits(dtype));
 }
 
 void add_rows(std::vector<Case>& cases, DType dtype) {
@@ -27,9 +33,9 @@ void add_rows(std::vector<Case>& cases, DType dtype) {
   add_large(cases, "log softmax", dtype, [](const Tensor& x) { return log_softmax(x); });
   add_large(cases, "layer norm", dtype, [](const Tensor& x) { return layer_norm(x); });
   add_large(cases, "rms norm", dtype, [](const Tensor& x) { return rms_norm(x); });
-  add_large(cases, "row sum", dtype, [](const Tensor& x) { return sum(x, -1); });
-  add_large(cases, "column sum", dtype, [](const Tensor& x) { return sum(x, 0); });
-  add_large(cases, "full sum", dtype, [](const Tensor& x) { return sum(x); });
+  add_sum(cases, "row sum", dtype, [](const Tensor& x) { return sum(x, -1); });
+  add_sum(cases, "column sum", dtype, [](const Tensor& x) { return sum(x, 0); });
+  add_sum(cases, "full sum", dtype, [](const Tensor& x) { return sum(x); });
   add_large(cases, "transpose", dtype, [](const Tensor& x) { return transpose(x, 0, 1); });
 }
 

@@ -7,7 +7,7 @@
 namespace luminal::codegen {
 namespace {
 
-constexpr GemmA kEverySource[] = {GemmA::kInPlace, GemmA::kRows, GemmA::kPacked};
+constexpr GemmA kEverySource[] = {GemmA::kInPlace, GemmA::kRows, GemmA::kPacked, GemmA::kRowsAhead};
 
 /// Tiles of five rows, in every source of the rows and the matrix, and both orders of items.
 void check_sources(const kernel::test::Sample& sample,
@@ -90,13 +90,13 @@ TEST(Rows, SpacesHaveTheSourcesThatMakeADifference) {
   const auto spaces =
       cpu_schedule_spaces(across.arena, across.kernel, host_target(), across.options);
   ASSERT_NE(spaces[0].axis("a"), nullptr);
-  EXPECT_EQ(spaces[0].axis("a")->values, (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(spaces[0].axis("a")->values, (std::vector<int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(choice_text("a", spaces[0].start.at("a")), "rows") << "read often, so it is copied";
   // Rows that run along k lie as a copy would.
   OneKernel along(matmul(g.input("c", {96, 512}), b));
   const auto others = cpu_schedule_spaces(along.arena, along.kernel, host_target(), along.options);
   ASSERT_NE(others[0].axis("a"), nullptr);
-  EXPECT_EQ(others[0].axis("a")->values, (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(others[0].axis("a")->values, (std::vector<int64_t>{0, 2, 3}));
 }
 
 TEST(Rows, WhatCannotBePackedIsRefused) {

@@ -32,7 +32,7 @@ struct GemmChoices {
 GemmChoices read_gemm(ScheduleReader& reader) {
   constexpr int kMost = 1 << 20;
   return {static_cast<GemmMode>(reader.small("mode", 0, 4)),
-          static_cast<GemmA>(reader.small("a", 0, 2)),
+          static_cast<GemmA>(reader.small("a", 0, 3)),
           static_cast<GemmB>(reader.small("b", 0, 2)),
           reader.small("mr", 1, kMostRows),
           reader.small("nr", 1, kMostColumns),
@@ -50,6 +50,7 @@ Reason tile_refusal(const GemmChoices& each, const GemmProblem& problem, const G
   if (is_amx(each.mode)) {
     if (each.mr != 32 || each.nr != 32) return "matrix registers hold tiles of 32x32";
     if (each.unroll != 1 || each.ahead != 0) return "matrix registers take unroll=1 and ahead=0";
+    if (each.a == GemmA::kRowsAhead) return "matrix registers ask for nothing early";
     return std::nullopt;
   }
   if (each.nr % layout.lanes() != 0)
@@ -63,6 +64,8 @@ Reason tile_refusal(const GemmChoices& each, const GemmProblem& problem, const G
 }
 
 Reason rows_refusal(const GemmChoices& each, const GemmProblem& problem) {
+  if (each.a == GemmA::kRowsAhead && each.ahead > 0)
+    return "either rows or the matrix are asked for early";
   if (each.a != GemmA::kPacked) return std::nullopt;
   if (each.mode != GemmMode::kFma) return "dots take neighbours along k";
   if (!problem.a_panels || problem.m % each.mr != 0)
@@ -203,7 +206,7 @@ ScheduleSpace gemm_space(const ContractionSchedule& chosen, const CpuTarget& tar
               {static_cast<int64_t>(GemmB::kPrepacked), static_cast<int64_t>(GemmB::kPackedHere),
                static_cast<int64_t>(GemmB::kInPlace)});
   builder.add("a", {static_cast<int64_t>(GemmA::kInPlace), static_cast<int64_t>(GemmA::kRows),
-                    static_cast<int64_t>(GemmA::kPacked)});
+                    static_cast<int64_t>(GemmA::kPacked), static_cast<int64_t>(GemmA::kRowsAhead)});
   builder.add_up_to("row_tiles", {0, 1, 2, 4, 8, 16, 32, 64}, problem.m);
   builder.add("outer", {0, 1});
   builder.add_up_to("kc", {0, 128, 256, 512, 1024, 2048}, problem.k - 1);

@@ -337,7 +337,8 @@ class Scheduler {
           return each.a.flat_outer && each.a.flat_k && each.k.flat.is_axis();
         });
     GemmSpec spec = more_.spec ? *more_.spec : choose_gemm(problem, target_);
-    if (!more_.spec && mode == GemmMode::kFma) spec.a_source = source_of_rows(problem);
+    if (!more_.spec && mode == GemmMode::kFma && spec.a_source == GemmA::kInPlace)
+      spec.a_source = source_of_rows(problem);
     spec.a = problem.a;
     spec.b = problem.b;
     spec.accumulator = problem.accumulator;

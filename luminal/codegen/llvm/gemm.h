@@ -34,9 +34,10 @@ enum class GemmB {
 
 /// Where A comes from. What tiles cannot read is copied in any case.
 enum class GemmA {
-  kInPlace,  ///< read as it lies
-  kRows,     ///< copied, by a launch before, if k does not run along memory
-  kPacked,   ///< copied into panels of mr rows, k running down: for fma, if rows fill panels
+  kInPlace,    ///< read as it lies
+  kRows,       ///< copied, by a launch before, if k does not run along memory
+  kPacked,     ///< copied into panels of mr rows, k running down: for fma, if rows fill panels
+  kRowsAhead,  ///< as kRows, those of the next tile being asked for meanwhile
 };
 
 /// Panels of four-bit digits: eight steps of k in a word, and what is the same in a block of k
@@ -71,6 +72,9 @@ struct GemmSpec {
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
   int ahead = 0;            ///< lines of what comes next that a tile asks for in a step of k
   GemmBlocks blocks = {};   ///< with tiles of fma or bf16 dots
+
+  /// Lines that a tile asks for in a step of k, of the matrix or of rows.
+  int lines_ahead() const { return a_source == GemmA::kRowsAhead ? 1 : ahead; }
 };
 
 /// Facts about a spec on a target.

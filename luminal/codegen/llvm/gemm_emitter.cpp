@@ -239,6 +239,16 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileAheadNext] = builder_.index(kLine);
   }
 
+  /// The rows of the next tile, which lie after those of this one, as many bytes in each step as
+  /// this tile reads. The processor does not see past the end of a page, and rows have several.
+  void set_rows_ahead(Value** arguments) {
+    Value* rows = builder_.index(spec_.mr);
+    arguments[kTileAhead] =
+        builder_.offset(arguments[kTileA], ir_.CreateMul(arguments[kTileARow], rows));
+    arguments[kTileAheadStep] = ir_.CreateMul(arguments[kTileAStep], rows);
+    arguments[kTileAheadNext] = builder_.index(0);
+  }
+
   void for_each_tile(llvm::function_ref<void(Value* row, Value* rows)> body) {
     builder_.loop(first_row_, end_row_, builder_.index(spec_.mr), [&](Value* row) {
       const BodyCode::Scope scope(body_);
@@ -349,7 +359,7 @@ class GemmEmitter : PanelEmitter {
     Value* a_element = body_.index(a.k_stride * bytes);
     Value* start = builder_.offset(body_.buffer(a.tensor), body_.index(a.position * bytes));
     start = builder_.offset(start, ir_.CreateMul(row, a_row));
-    TileArguments arguments(spec_.ahead > 0 ? kTileArguments : kTileCommon);
+    TileArguments arguments(spec_.lines_ahead() > 0 ? kTileArguments : kTileCommon);
     arguments[kTileA] = builder_.offset(start, ir_.CreateMul(k_begin, a_element));
     // A panel has the elements of one step side by side; tiles begin where panels do.
     arguments[kTileARow] = spec_.a_source == GemmA::kPacked ? builder_.index(bytes) : a_row;
@@ -362,7 +372,9 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileOutRow] = out_row;
     arguments[kTileRows] = rows;
     arguments[kTileFirst] = first;
-    if (spec_.ahead > 0)
+    if (spec_.a_source == GemmA::kRowsAhead)
+      set_rows_ahead(arguments.data());
+    else if (spec_.ahead > 0)
       set_ahead(plan_.products[product], row, k_begin, panel.next, arguments.data());
     return arguments;
   }

@@ -270,6 +270,15 @@ void set_ahead(GemmSpec& spec, const GemmProblem& problem, const GemmLayout& lay
   spec.ahead = lines > tiles ? 2 : 1;
 }
 
+/// Rows that no near cache keeps until the next panel needs them come from far away again.
+void set_rows_ahead(GemmSpec& spec, const GemmProblem& problem) {
+  constexpr int64_t kFar = int64_t{8} << 20;
+  const int64_t bytes = problem.m * problem.k * graph::bits(problem.a) / 8;
+  if (spec.ahead == 0 && spec.kc == 0 && bytes >= kFar && problem.m >= 4 * spec.mr &&
+      problem.n > 2 * spec.nr)
+    spec.a_source = GemmA::kRowsAhead;
+}
+
 /// Few rows times a matrix whose long rows each thread packs: of narrow panels the second cache
 /// holds what is packed, where it comes from and where the next one comes from.
 bool packs_long_rows(const GemmProblem& problem, const GemmSpec& spec, int lanes) {
@@ -346,6 +355,7 @@ GemmSpec with_matrix_registers(GemmSpec spec) {
   spec.row_tail = spec.column_tail = 0;
   spec.whole_rows = false;
   spec.ahead = 0;
+  if (spec.a_source == GemmA::kRowsAhead) spec.a_source = GemmA::kRows;
   if (spec.kc > 0 && spec.row_block == 0) spec.row_block = 256;
   return spec;
 }
@@ -373,12 +383,13 @@ std::string panels_text(const GemmSpec& spec) {
 
 std::string to_string(const GemmSpec& spec) {
   // A copy of rows shows in what is stored before.
+  constexpr std::string_view kRows[] = {"", "", " a packed", " a ahead"};
   constexpr std::string_view kSources[] = {"prepacked", "packed", "in-place"};
   const std::string text = fmt::format(
       "gemm {} x {}{} in {} {}{} b {} as {} tile {}x{} tails {}x{}{} unroll {} rows {}{} kc {} "
       "ahead {}",
       spec.a, spec.b, spec.b_columns ? "^T" : "", spec.accumulator,
-      kModes[static_cast<int>(spec.mode)], spec.a_source == GemmA::kPacked ? " a packed" : "",
+      kModes[static_cast<int>(spec.mode)], kRows[static_cast<int>(spec.a_source)],
       kSources[static_cast<int>(spec.b_source)], spec.panel, spec.mr, spec.nr, spec.row_tail,
       spec.column_tail, spec.whole_rows ? " exactly" : "", spec.k_unroll, spec.row_block,
       spec.rows_outer ? " first" : "", spec.kc, spec.ahead);
@@ -465,6 +476,7 @@ std::vector<GemmSpec> gemm_candidates(const GemmProblem& problem, const CpuTarge
     set_rows_outer(spec, problem, GemmLayout(spec, target));
     set_split(spec, problem, GemmLayout(spec, target));
     set_ahead(spec, problem, GemmLayout(spec, target));
+    set_rows_ahead(spec, problem);
     if (std::none_of(result.begin(), result.end(),
                      [&](const GemmSpec& other) { return to_string(other) == to_string(spec); }))
       result.push_back(spec);

@@ -23,10 +23,10 @@ void GemmTile::called_with(llvm::ArrayRef<Value*> arguments) {
 
 llvm::Function* GemmTile::emit() {
   const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
-  llvm::SmallVector<llvm::Type*, 20> types(spec_.ahead > 0 ? kTileArguments : kTileCommon,
+  llvm::SmallVector<llvm::Type*, 20> types(spec_.lines_ahead() > 0 ? kTileArguments : kTileCommon,
                                            builder_.i64());
   for (const TileArgument pointer : {kTileA, kTileB, kTileOut}) types[pointer] = builder_.pointer();
-  if (spec_.ahead > 0) types[kTileAhead] = builder_.pointer();
+  if (spec_.lines_ahead() > 0) types[kTileAhead] = builder_.pointer();
   if (raises_maxima_) types.push_back(builder_.pointer());
   function_ =
       builder_.begin_function(fmt::format("tile{}x{}", rows_, columns_), ir_.getVoidTy(), types);
@@ -225,7 +225,7 @@ Carried GemmTile::multiply(llvm::ArrayRef<Value*> sums, Value* a, Value* b, bool
 /// Asks for lines of the next panel; gives what the next step asks for.
 Value* GemmTile::ask_ahead(Value* pointer) {
   constexpr int kSecondCache = 2;
-  for (int i = 0; i < spec_.ahead; ++i) {
+  for (int i = 0; i < spec_.lines_ahead(); ++i) {
     Value* at = ir_.CreateMul(argument(kTileAheadNext), builder_.index(i));
     builder_.prefetch(builder_.offset(pointer, at), kSecondCache);
   }
@@ -240,7 +240,7 @@ Carried GemmTile::run_over_k(const Carried& initial) {
     state.push_back(llvm::Constant::getNullValue(initial[i % tile]->getType()));
   state.push_back(argument(kTileA));
   state.push_back(argument(kTileB));
-  if (spec_.ahead > 0) state.push_back(argument(kTileAhead));
+  if (spec_.lines_ahead() > 0) state.push_back(argument(kTileAhead));
   const auto step = [&](Value*, llvm::ArrayRef<Value*> now, size_t count) {
     Carried next(now.begin(), now.end());
     for (size_t set = 0; set < count; ++set) {
@@ -249,7 +249,7 @@ Carried GemmTile::run_over_k(const Carried& initial) {
       std::copy(sums.begin(), sums.end(), next.begin() + static_cast<int64_t>(set * tile));
       next[sets * tile] = builder_.offset(next[sets * tile], argument(kTileAStep));
       next[sets * tile + 1] = builder_.offset(next[sets * tile + 1], argument(kTileBStep));
-      if (spec_.ahead > 0) next.back() = ask_ahead(next.back());
+      if (spec_.lines_ahead() > 0) next.back() = ask_ahead(next.back());
     }
     return next;
   };

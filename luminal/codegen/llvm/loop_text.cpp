@@ -121,10 +121,7 @@ class LoopText {
       line("items one after the other: {}",
            choice("outer") != 0 ? "all panels of a block of rows, then the next block"
                                 : "all blocks of rows of a panel, then the next panel");
-    if (!blocks && choice("a") > 0)
-      line("rows were copied before: {}", choice("a") == static_cast<int64_t>(GemmA::kPacked)
-                                              ? "into panels of as many as a tile has"
-                                              : "along k, unless they lie so");
+    if (!blocks) tell_rows(static_cast<GemmA>(choice("a")));
     line("{}", where_b_is(blocks));
     const int64_t kc = blocks ? 0 : choice("kc");
     const int64_t split = blocks ? 1 : choice("split");
@@ -148,6 +145,14 @@ class LoopText {
       ++depth_;
     }
     line("then what is done to the sums, and the store, tile by tile");
+  }
+
+  void tell_rows(GemmA source) {
+    if (source == GemmA::kPacked)
+      line("rows were copied before: into panels of as many as a tile has");
+    else if (source != GemmA::kInPlace)
+      line("rows were copied before: along k, unless they lie so");
+    if (source == GemmA::kRowsAhead) line("those of the next tile are asked for meanwhile");
   }
 
   std::string where_b_is(bool blocks) const {

@@ -21,7 +21,7 @@ struct Words {
 
 const std::vector<Words>& all_words() {
   static const std::vector<Words> words = {
-      {"a", {"in-place", "rows", "packed"}},
+      {"a", {"in-place", "rows", "packed", "rows-ahead"}},
       {"along", {"pixels", "filters"}},
       {"b", {"prepacked", "packed", "in-place"}},
       {"mode", {"fma", "dot-bf16", "dot-i8", "amx-bf16", "amx-i8"}},

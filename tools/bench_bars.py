@@ -66,12 +66,14 @@ BARS = (
     Bar("search over the first plan", "micro|patterns|uncommon|nets", r".*", gain=0.98),
 )
 
-# Functions of bf16 that the vector units bind where memory is quick: how much of copying they reach at most, on a processor, while so
-# many threads with a core each copy so many GB/s. Measured with their instructions, none of which waits: "What bounds kernels of bf16" in
-# docs/kernels.md. Where memory is slower, copying leaves more time and they bind less. Other processors start other numbers of
-# instructions in a cycle, and more cores have more units: nothing is known of them.
-VECTOR_BOUNDS = {
-    ("znver4", 2): (82.0, {"bf16": {"softmax": 0.58, "gelu tanh": 0.66, "gelu erf": 0.57, "log softmax": 0.50, "chain": 0.57}}),
+# What the vector units bind where memory is quick: the GB/s that they take in and give out at most, on a processor, with so many threads on a
+# core each. Measured with the instructions of these kernels, none of which waits: "What bounds kernels of bf16" in docs/kernels.md. Other
+# processors start other numbers of instructions in a cycle, and more cores have more units: nothing is known of them.
+VECTOR_RATES = {
+    ("znver4", 2): {
+        "bf16": {"softmax": 53.0, "gelu tanh": 54.0, "gelu erf": 47.2, "log softmax": 45.0, "chain": 68.7},
+        "f32": {"4-bit linear": 46.2},
+    },
 }
 
 # Limits are measured between runs of ours, and peers between rounds of both. A share further beyond 1 is no error of measurement:
@@ -116,24 +118,23 @@ def is_about(bar: Bar, row: dict) -> bool:
             and row.get("search_budget_s", 0) >= bar.searched_in)
 
 
-def vector_bound(row: dict) -> float:
-    """How much of copying the vector units allow at most; 1 if they do not bind, or are not known to."""
-    counted_at, dtypes = VECTOR_BOUNDS.get((row.get("processor", ""), row.get("threads", 0)), (0.0, {}))
-    kind = re.sub(r" [\dx]+$", "", row["case"])
-    share = dtypes.get(row["dtype"], {}).get(kind)
-    if share is None or row["bandwidth_fraction"] == 0:
+def vector_bound(row: dict, limit: str, share: float) -> float:
+    """How much of a limit the vector units allow at most, of which the row has a share; 1 if they do not bind, or are not known to."""
+    rates = VECTOR_RATES.get((row.get("processor", ""), row.get("threads", 0)), {})
+    most = rates.get(row["dtype"], {}).get(re.sub(r" [\dx]+$", "", row["case"]))
+    if most is None or limit not in ("copy", "read"):
         return 1.0
-    copy = row["bytes"] / row["ours_us"] / 1e3 / row["bandwidth_fraction"]  # GB/s
-    return min(1.0, share * counted_at / copy)
+    return min(1.0, most / (row["bytes"] / row["ours_us"] / 1e3 / share))
 
 
 def binding(bar: Bar, row: dict) -> tuple[str, float]:
     """The limit of the bar that binds, and how much of it ours has. A limit that ours is beyond binds only if there is no other."""
     shares = {"copy": row["bandwidth_fraction"], "read": row.get("read_fraction", 0.0), "products": row["compute_fraction"]}
     found = {limit: shares[limit] for limit in bar.of if shares[limit] > 0}
-    bound = vector_bound(row)
-    if "copy" in found and bound < 1:
-        found = {"vector units": found["copy"] / bound}
+    for limit, share in list(found.items()):
+        if (bound := vector_bound(row, limit, share)) < 1:
+            found["vector units"] = share / bound
+            del found[limit]
     candidates = {limit: share for limit, share in found.items() if share <= BEYOND} or found
     return max(candidates.items(), key=lambda limit: limit[1], default=("", 0.0))
 

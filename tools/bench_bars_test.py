@@ -170,25 +170,32 @@ class VectorUnits(unittest.TestCase):
     def test_where_they_bind_the_bar_is_a_share_of_what_they_allow(self):
         found = self.found()
         self.assertEqual((found.verdict, found.limit), ("holds", "vector units"))
-        self.assertAlmostEqual(found.share, 0.55 / 0.58)
-        self.assertEqual(self.found(copy=0.48).verdict, "below")
+        self.assertAlmostEqual(found.share, 0.55 * 82 / 53)
+        self.assertEqual(self.found(copy=0.54).verdict, "below")
 
     def test_they_bind_less_where_memory_is_slower(self):
         found = self.found(gb_s=45.0)
         self.assertEqual((found.verdict, found.limit), ("below", "copy"))
-        self.assertAlmostEqual(self.found("log softmax 8x8", gb_s=45.0).share, 0.55 / (0.50 * 82 / 45))
+        self.assertAlmostEqual(self.found("log softmax 8x8", gb_s=60.0).share, 0.55 * 60 / 45)
+
+    def test_they_bind_kernels_that_read_too(self):
+        found = self.found("4-bit linear 1x8x8", dtype="f32", read=0.72, bytes=0.72 * 60 * 1e5)  # of 60 GB/s
+        self.assertEqual((found.verdict, found.limit), ("holds", "vector units"))
+        self.assertAlmostEqual(found.share, 0.72 * 60 / 46.2)
+        self.assertEqual(self.found("4-bit linear 1x8x8", dtype="bf16", read=0.72).limit, "read")
 
     def test_nothing_is_known_of_other_processors_threads_dtypes_and_functions(self):
         for others in ({"processor": ""}, {"processor": "haswell"}, {"threads": 16}, {"threads": 0}, {"dtype": "f32"}, {"case": "layer norm 8x8"}):
             self.assertEqual(self.found(**others).limit, "copy", others)
 
-    def test_the_counted_shares_are_those_of_the_document(self):
+    def test_the_rates_are_those_of_the_document(self):
         table = (ROOT / "docs" / "kernels.md").read_text().split("### What bounds kernels of bf16")[1].split("\n## ")[0]
-        told = {name.replace("`", "").replace(" by ", " "): float(share)
-                for name, share in re.findall(r"^\| ([^|,]+)(?:, [^|]+)? \| \d+[^|]* \| ([\d.]+) \|", table, re.MULTILINE)}
-        counted_at, dtypes = bench_bars.VECTOR_BOUNDS["znver4", 2]
-        self.assertIn(f"two cores copy {counted_at:.0f} GB/s", table)
-        self.assertEqual({name: share for name, share in told.items() if share < 1}, dtypes["bf16"])
+        told = {name.replace("`", "").replace(" by ", " "): float(rate)
+                for name, rate in re.findall(r"^\| ([^|,]+)(?:, [^|]+)? \| \d+[^|]* \| ([\d.]+) \|", table, re.MULTILINE)}
+        (dtypes,) = bench_bars.VECTOR_RATES.values()
+        for dtype, rates in dtypes.items():
+            for name, rate in rates.items():
+                self.assertEqual(told[f"{name} of {dtype}"], rate)
 
 
 class Told(unittest.TestCase):
@@ -240,7 +247,7 @@ class Told(unittest.TestCase):
     def test_processor_and_threads_are_told_for_rows_that_do_not_say_them(self):
         rows = [row("softmax 8x8", dtype="bf16", copy=0.55, gb_s=82.0)]
         self.assertIn("0.550 of copy", self.run_on(rows, "--processor", "znver4")[1])
-        self.assertIn("0.948 of vector units", self.run_on(rows, "--processor", "znver4", "--threads", "2")[1])
+        self.assertIn("0.851 of vector units", self.run_on(rows, "--processor", "znver4", "--threads", "2")[1])
 
     def test_bars_cases_and_counts_are_told(self):
         rows = [row("gemv 8x8", read=0.97), row("add 8x8", copy=0.8), row("cumsum 8x8", copy=0.1), row("odd", suite="uncommon", fast=200.0)]

@@ -71,6 +71,13 @@ dim m: [1, 3]
 output "y" = %4
 output "z" = %5
 )"},
+    {"the check of a gather's data divided by an extent of 0, by which nothing is read", R"(
+dim m: [1, 3]
+%0: f32[2, m] = input "x"
+%1: i32[] = constant 0
+%2: f32[] = gather %1[], %0[2*max(m - 2, 0) + 1 -> i0 / max(m - 2, 0), i0 % max(m - 2, 0) if i0 in [0, 2*max(m - 2, 0)) else 1]
+output "y" = %2
+)"},
 };
 
 }  // namespace luminal::fuzz

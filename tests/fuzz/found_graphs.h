@@ -78,6 +78,26 @@ dim m: [1, 3]
 %2: f32[] = gather %1[], %0[2*max(m - 2, 0) + 1 -> i0 / max(m - 2, 0), i0 % max(m - 2, 0) if i0 in [0, 2*max(m - 2, 0)) else 1]
 output "y" = %2
 )"},
+    {"x - max(x) of a narrow x was not 0 where the maximum is chosen only if it is finite", R"(
+%0: f8e5m2[7, 8] = input "x"
+%1: f8e5m2[] = constant 40
+%2: f8e5m2[7, 8] = mul %0, %1[]
+%3: f8e5m2[7, 8] = mul %2, %2
+%4: f32[7, 8] = cast %3
+%5: f32[7] = reduce_max %4 axes=1
+%6: f32[] = constant 0
+%7: f32[] = constant inf
+%8: bool[7] = less_than %5, %7[]
+%9: f32[7] = select %8, %5, %6[]
+%10: f32[] = constant -1
+%11: f32[7, 1] = mul %9[i0], %10[]
+%12: f32[7, 8] = add %4, %11[i0, 0]
+%13: f32[7, 8] = exp %12
+%14: f32[7] = sum %13 axes=1
+%15: f32[7] = log %14
+%16: f32[7] = add %15, %9
+output "y" = %16
+)"},
 };
 
 }  // namespace luminal::fuzz

@@ -61,18 +61,37 @@ struct Difference {
   BodyId maximum;
 };
 
-std::optional<Difference> difference_from_maximum(const Arena& arena, const BodyNode& node) {
+bool is_maximum(const Arena& arena, BodyId id) {
+  const BodyNode& node = arena[id];
+  return node.kind == BodyKind::kReduce && node.op == Op::kReduceMax;
+}
+
+/// Whether it is a maximum wherever some condition holds: logsumexp takes 0 for one that is
+/// infinite.
+bool may_be_maximum(const Arena& arena, BodyId id) {
+  const BodyNode& node = arena[id];
+  if (!is_op(node, Op::kSelect)) return is_maximum(arena, id);
+  return is_maximum(arena, before_widening(arena, node.children[1])) ||
+         is_maximum(arena, before_widening(arena, node.children[2]));
+}
+
+/// x - y where y is what the test asks for.
+std::optional<Difference> difference_from(bool (*test)(const Arena&, BodyId), const Arena& arena,
+                                          const BodyNode& node) {
   if (!is_op(node, Op::kAdd) || !graph::is_float(node.dtype)) return std::nullopt;
   for (size_t k = 0; k < 2; ++k) {
     const BodyNode& negated = arena[before_widening(arena, node.children[k])];
     if (!is_op(negated, Op::kMul)) continue;
     const auto factor = beside(arena, negated, -1);
     if (!factor) continue;
-    const BodyId maximum = before_widening(arena, *factor);
-    if (arena[maximum].kind == BodyKind::kReduce && arena[maximum].op == Op::kReduceMax)
-      return Difference{node.children[1 - k], maximum};
+    const BodyId subtracted = before_widening(arena, *factor);
+    if (test(arena, subtracted)) return Difference{node.children[1 - k], subtracted};
   }
   return std::nullopt;
+}
+
+std::optional<Difference> difference_from_maximum(const Arena& arena, const BodyNode& node) {
+  return difference_from(is_maximum, arena, node);
 }
 
 /// Whether two bodies are the same but for the names of axes, as far as so many nodes tell.
@@ -202,7 +221,7 @@ std::optional<BodyId> absolute_of(const Arena& arena, const BodyNode& node) {
 }
 
 bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
-  return difference_from_maximum(arena, node).has_value();
+  return difference_from(may_be_maximum, arena, node).has_value();
 }
 
 bool subtracts_own_maximum(const Arena& arena, const BodyNode& node) {

@@ -98,6 +98,19 @@ output "y" = %2
 %16: f32[7] = add %15, %9
 output "y" = %16
 )"},
+    {"x - min(x) was below 0 where x is a product that is fused with the difference", R"(
+%0: f32[9, 2] = input "x"
+%1: f32[9, 2] = input "z"
+%2: f32[9, 2] = mul %0, %1
+%3: f32[] = constant -1
+%4: f32[9, 2] = mul %2, %3[]
+%5: f32[9] = reduce_max %4 axes=1
+%6: f32[9] = mul %5, %3[]
+%7: f32[9] = mul %6, %3[]
+%8: f32[9, 2] = add %2, %7[i0]
+%9: f32[9, 2] = sqrt %8
+output "y" = %9
+)"},
 };
 
 }  // namespace luminal::fuzz

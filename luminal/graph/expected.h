@@ -4,10 +4,11 @@
 //
 // A fixed tolerance is too wide for small values and too narrow where values cancel, so it is found
 // from the graph and the data. The oracle runs four times: as the graph says; in f64 throughout;
-// and twice in f64 with every input and every result that is rounded moved by a few units of its
-// last place, the second time to the other side. An element may lie as far from the first two as
-// they and the moved ones lie apart, times kSlack, and a unit of the output's last place. What is
-// not rounded at all (integers, copies, maxima) has to be exact, unless it depends on what is.
+// and twice in f64 with every element of the inputs and of results that are rounded moved by a few
+// units of its last place, the second time to the other side. An element may lie as far from the
+// first two as they and the moved ones lie apart, times kSlack, and a unit of the output's last
+// place. What is not rounded at all (integers, copies, maxima) has to be exact, unless it depends
+// on what is.
 #pragma once
 
 #include <functional>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 
 namespace luminal::graph {
 namespace {
@@ -76,6 +77,61 @@ TEST(Expected, NarrowFloatsMayBeRoundedOrNot) {
   EXPECT_TRUE(compare(floats(DType::kBF16, {0.0}), expected).passed());
   EXPECT_TRUE(compare(floats(DType::kBF16, {0.001}), expected).passed());
   EXPECT_FALSE(compare(floats(DType::kBF16, {0.5}), expected).passed());
+}
+
+TEST(Expected, ElementsThatRoundingMakesEqualMayComeInEitherOrder) {
+  // (x + 1)^2 in bf16: x + 1 alone tells 0.0038 from 0.0041, the square of what is kept does not.
+  Graph graph;
+  const NodeId x = graph.add_input("x", DType::kBF16, {3});
+  const Edge one{View({}, {3}, {}), graph.add_constant(Scalar::of(DType::kBF16, 1.0))};
+  const NodeId sum = graph.add(Op::kAdd, {graph.whole(x), one});
+  const NodeId square = graph.add(Op::kMul, {graph.whole(sum), graph.whole(sum)});
+  graph.add_output(
+      "y", graph.whole(graph.add(Op::kArgSort, {graph.whole(square)}, ArgSortAttribute{false})));
+  const Expected expected =
+      expected_of(graph, {{"x", floats(DType::kBF16, {0.0041, 0.0038, 0.5})}}, {}, kManyPairs)[0];
+  const auto passes = [&](const std::vector<int64_t>& order) {
+    return compare(Array::from<int64_t>(DType::kI64, {3}, order), expected).passed();
+  };
+  EXPECT_TRUE(passes({1, 0, 2}));
+  EXPECT_TRUE(passes({0, 1, 2}));
+  EXPECT_FALSE(passes({0, 2, 1}));
+}
+
+TEST(Expected, WhatIsBeyondARangeWithoutInfinitiesMayBecomeItsEnd) {
+  // Two squares of 64, each of which is 4096, or 448.
+  Graph graph;
+  const NodeId x = graph.add_input("x", DType::kF8E4M3, {1});
+  const auto square = [&] {
+    const NodeId node = graph.add(Op::kMul, {graph.whole(x), graph.whole(x)});
+    return graph.whole(graph.add_cast(Op::kCast, graph.whole(node), DType::kF32));
+  };
+  graph.add_output("y", graph.whole(graph.add(Op::kDiv, {square(), square()})));
+  const Expected expected =
+      expected_of(graph, {{"x", floats(DType::kF8E4M3, {64})}}, {}, kManyPairs)[0];
+  EXPECT_TRUE(compare(floats(DType::kF32, {4096.0 / 448}), expected).passed());
+  EXPECT_FALSE(compare(floats(DType::kF32, {100}), expected).passed());
+}
+
+TEST(Expected, IntegersThatAFloatCannotHoldAreRounded) {
+  const auto compared = [](const std::vector<int32_t>& terms, double value) {
+    Graph graph;
+    const auto count = static_cast<int64_t>(terms.size());
+    const NodeId x = graph.add_input("x", DType::kI32, {count});
+    const NodeId cast = graph.add_cast(Op::kCast, graph.whole(x), DType::kF32);
+    graph.add_output("y",
+                     graph.whole(graph.add(Op::kSum, {graph.whole(cast)}, ReduceAttribute{1})));
+    const Expected expected = expected_of(
+        graph, {{"x", Array::from<int32_t>(DType::kI32, {count}, terms)}}, {}, kManyPairs)[0];
+    return compare(Array::from<double>(DType::kF32, {}, std::vector{value}), expected).passed();
+  };
+  // Beside 2^31 the small ones vanish, or not, by the order.
+  const std::vector<int32_t> far = {INT32_MIN, -6, INT32_MAX, -2};
+  EXPECT_TRUE(compared(far, -8.0));
+  EXPECT_TRUE(compared(far, 0.0));
+  EXPECT_FALSE(compared(far, 1e5));
+  EXPECT_TRUE(compared({1, 2, 3}, 6.0));
+  EXPECT_FALSE(compared({1, 2, 3}, 6.0001));
 }
 
 TEST(Expected, IntegersMadeOfRoundedFloatsMayBeNeighboursOnlyWhereTheyAreNear) {

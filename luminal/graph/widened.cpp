@@ -23,6 +23,37 @@ double direction(uint64_t number, Move move) {
   return up ? size : -size;
 }
 
+/// What rounding to a dtype may change.
+struct Rounding {
+  double part = 0.0;          ///< of a number
+  double exact = 0.0;         ///< integers of up to this size are kept
+  double largest = INFINITY;  ///< what lies beyond may become this; infinities show by themselves
+};
+
+Rounding rounding_to(DType dtype) {
+  constexpr double kLargestF8E4M3 = 448.0;
+  return {.part = move_of(dtype), .largest = dtype == DType::kF8E4M3 ? kLargestF8E4M3 : INFINITY};
+}
+
+double moved(double value, const Rounding& rounding, double direction) {
+  const double size = std::fabs(value);
+  if (!std::isfinite(value) || size <= rounding.exact) return value;
+  if (size > rounding.largest && direction < 0) return std::copysign(rounding.largest, value);
+  return value * (1.0 + rounding.part * direction);
+}
+
+/// Moves every element by an amount of its own, as rounding does: elements that are equal, or whose
+/// sum cancels, must not stay so by moving together.
+std::shared_ptr<const CustomFunction> mover(const Rounding& rounding, Move move, uint64_t number) {
+  return std::make_shared<const CustomFunction>(
+      CustomFunction{"move", [=](std::span<const Array> operands, Array& result) {
+                       const std::span<const double> from = operands[0].as<double>();
+                       const std::span<double> to = result.mutable_as<double>();
+                       for (size_t i = 0; i < to.size(); ++i)
+                         to[i] = moved(from[i], rounding, direction(number + i, move));
+                     }});
+}
+
 bool is_power_of_two(const Node& node) {
   if (node.op != Op::kConstant) return false;
   const Array& value = node.attribute<ConstantAttribute>().value;
@@ -78,10 +109,17 @@ class Widener {
   NodeId add(NodeId id) {
     const Node& node = graph_.node(id);
     const NodeId added = is_float(node.dtype()) ? add_float(node) : add_other(node);
-    if (move_ == Move::kNone || !is_rounded(graph_, node)) return added;
-    const double by = 1.0 + move_of(node.dtype()) * direction(id.value + seed_ * kSeedStep, move_);
-    const NodeId factor = result_.add_constant(Scalar::of(DType::kF64, by));
-    return result_.add(Op::kMul, {result_.whole(added), Edge{View({}, node.shape(), {}), factor}});
+    if (move_ == Move::kNone) return added;
+    Rounding rounding = rounding_to(node.dtype());
+    const bool is_cast_of_integer =
+        node.op == Op::kCast && is_float(node.dtype()) && !is_wide(node.operands[0].node);
+    if (is_cast_of_integer)
+      rounding.exact = 2 / epsilon(node.dtype());
+    else if (!is_rounded(graph_, node))
+      return added;
+    const uint64_t number = support::hash_combine(support::hash_combine(id.value, 1), seed_);
+    return result_.add_custom(mover(rounding, move_, number), {result_.whole(added)},
+                              {DType::kF64, node.shape()});
   }
 
   std::vector<Edge> operands_of(const Node& node) const {
@@ -179,7 +217,7 @@ Array widened(const Array& value, Move move, double by, uint64_t number, uint64_
   const uint64_t own = support::hash_combine(number + seed * kSeedStep, 1);
   uint64_t position = 0;
   for (double& element : wide.mutable_as<double>())
-    element *= 1.0 + by * direction(own + position++, move);
+    element = moved(element, {.part = by}, direction(own + position++, move));
   return wide;
 }
 

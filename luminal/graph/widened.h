@@ -1,5 +1,6 @@
-// A graph with every float in f64, as it is or with every rounded result moved by a few units of
-// its last place. Comparing the three says how much a result depends on where a program rounds.
+// A graph with every float in f64, as it is or with every element that is rounded moved by a few
+// units of its last place. Comparing the three says how much a result depends on where a program
+// rounds.
 #pragma once
 
 #include "luminal/graph/graph.h"
@@ -19,7 +20,9 @@ double move_of(DType dtype);
 
 /// The graph in f64. Inputs have the same names and take the same values, as f64; outputs are f64
 /// where they were floats. Bits and the user's functions see the dtypes they saw before. Effects
-/// become copies. Another `seed` moves results by other amounts.
+/// become copies. Another `seed` moves results by other amounts. Besides what is_rounded names,
+/// integers that a float cannot hold are moved, and what is beyond the range of a dtype without
+/// infinities may become its largest value.
 Graph widened(const Graph& graph, Move move = Move::kNone, uint64_t seed = 0);
 
 /// An input for a widened graph, `number` of the graph's. Values that are all small integers, which

@@ -71,6 +71,46 @@ dim m: [1, 3]
 output "y" = %4
 output "z" = %5
 )"},
+    {"the check of a gather's data divided by an extent of 0, by which nothing is read", R"(
+dim m: [1, 3]
+%0: f32[2, m] = input "x"
+%1: i32[] = constant 0
+%2: f32[] = gather %1[], %0[2*max(m - 2, 0) + 1 -> i0 / max(m - 2, 0), i0 % max(m - 2, 0) if i0 in [0, 2*max(m - 2, 0)) else 1]
+output "y" = %2
+)"},
+    {"x - max(x) of a narrow x was not 0 where the maximum is chosen only if it is finite", R"(
+%0: f8e5m2[7, 8] = input "x"
+%1: f8e5m2[] = constant 40
+%2: f8e5m2[7, 8] = mul %0, %1[]
+%3: f8e5m2[7, 8] = mul %2, %2
+%4: f32[7, 8] = cast %3
+%5: f32[7] = reduce_max %4 axes=1
+%6: f32[] = constant 0
+%7: f32[] = constant inf
+%8: bool[7] = less_than %5, %7[]
+%9: f32[7] = select %8, %5, %6[]
+%10: f32[] = constant -1
+%11: f32[7, 1] = mul %9[i0], %10[]
+%12: f32[7, 8] = add %4, %11[i0, 0]
+%13: f32[7, 8] = exp %12
+%14: f32[7] = sum %13 axes=1
+%15: f32[7] = log %14
+%16: f32[7] = add %15, %9
+output "y" = %16
+)"},
+    {"x - min(x) was below 0 where x is a product that is fused with the difference", R"(
+%0: f32[9, 2] = input "x"
+%1: f32[9, 2] = input "z"
+%2: f32[9, 2] = mul %0, %1
+%3: f32[] = constant -1
+%4: f32[9, 2] = mul %2, %3[]
+%5: f32[9] = reduce_max %4 axes=1
+%6: f32[9] = mul %5, %3[]
+%7: f32[9] = mul %6, %3[]
+%8: f32[9, 2] = add %2, %7[i0]
+%9: f32[9, 2] = sqrt %8
+output "y" = %9
+)"},
 };
 
 }  // namespace luminal::fuzz

@@ -161,7 +161,7 @@ class Planner {
       });
     };
     return std::ranges::any_of(arena_.reachable(values), [&](BodyId id) {
-      return subtracts_maximum(arena_, arena_[id]) && has_sum(id);
+      return subtracts_extreme(arena_, arena_[id]) && has_sum(id);
     });
   }
 

@@ -145,7 +145,7 @@ std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Roo
     const bool compares =
         is_reduction ? node.op == Op::kReduceMax
                      : node.kind == BodyKind::kOp &&
-                           (may_jump(node.op, node.dtype) || subtracts_maximum(arena, node));
+                           (may_jump(node.op, node.dtype) || subtracts_extreme(arena, node));
     if (!compares && (is_reduction || !result.contains(id))) continue;
     for (const BodyId child : operands_of(arena, node))
       if (graph::is_float(arena[child].dtype)) result.insert(child);

@@ -61,18 +61,49 @@ struct Difference {
   BodyId maximum;
 };
 
-std::optional<Difference> difference_from_maximum(const Arena& arena, const BodyNode& node) {
+bool is_maximum(const Arena& arena, BodyId id) {
+  const BodyNode& node = arena[id];
+  return node.kind == BodyKind::kReduce && node.op == Op::kReduceMax;
+}
+
+/// Whether it is a maximum wherever some condition holds: logsumexp takes 0 for one that is
+/// infinite.
+bool may_be_maximum(const Arena& arena, BodyId id) {
+  const BodyNode& node = arena[id];
+  if (!is_op(node, Op::kSelect)) return is_maximum(arena, id);
+  return is_maximum(arena, before_widening(arena, node.children[1])) ||
+         is_maximum(arena, before_widening(arena, node.children[2]));
+}
+
+/// What a value is but for its sign, and whether that was changed.
+std::pair<BodyId, bool> without_signs(const Arena& arena, BodyId id) {
+  for (bool negated = false;; negated = !negated) {
+    id = before_widening(arena, id);
+    const auto factor =
+        is_op(arena[id], Op::kMul) ? beside(arena, arena[id], -1) : std::optional<BodyId>();
+    if (!factor) return {id, negated};
+    id = *factor;
+  }
+}
+
+/// A minimum is the maximum of what is negated, negated.
+bool is_negated_minimum(const Arena& arena, BodyId id) {
+  return is_maximum(arena, id) && without_signs(arena, arena[id].children[0]).second;
+}
+
+/// x - y where y is what the test asks for, or x + y.
+std::optional<Difference> difference_from(bool (*test)(const Arena&, BodyId), bool subtracted,
+                                          const Arena& arena, const BodyNode& node) {
   if (!is_op(node, Op::kAdd) || !graph::is_float(node.dtype)) return std::nullopt;
   for (size_t k = 0; k < 2; ++k) {
-    const BodyNode& negated = arena[before_widening(arena, node.children[k])];
-    if (!is_op(negated, Op::kMul)) continue;
-    const auto factor = beside(arena, negated, -1);
-    if (!factor) continue;
-    const BodyId maximum = before_widening(arena, *factor);
-    if (arena[maximum].kind == BodyKind::kReduce && arena[maximum].op == Op::kReduceMax)
-      return Difference{node.children[1 - k], maximum};
+    const auto [id, negated] = without_signs(arena, node.children[k]);
+    if (negated == subtracted && test(arena, id)) return Difference{node.children[1 - k], id};
   }
   return std::nullopt;
+}
+
+std::optional<Difference> difference_from_maximum(const Arena& arena, const BodyNode& node) {
+  return difference_from(is_maximum, true, arena, node);
 }
 
 /// Whether two bodies are the same but for the names of axes, as far as so many nodes tell.
@@ -201,8 +232,9 @@ std::optional<BodyId> absolute_of(const Arena& arena, const BodyNode& node) {
   return x;
 }
 
-bool subtracts_maximum(const Arena& arena, const BodyNode& node) {
-  return difference_from_maximum(arena, node).has_value();
+bool subtracts_extreme(const Arena& arena, const BodyNode& node) {
+  return difference_from(may_be_maximum, true, arena, node) ||
+         difference_from(is_negated_minimum, false, arena, node);
 }
 
 bool subtracts_own_maximum(const Arena& arena, const BodyNode& node) {
@@ -254,7 +286,7 @@ bool is_over_row_sum(const Arena& arena, const BodyNode& quotient) {
 llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMath& math,
                              llvm::function_ref<llvm::Value*(BodyId)> value_of) {
   if (is_relative_exp(arena, node)) return math.exp_of_difference(value_of(node.children[0]));
-  if (subtracts_maximum(arena, node))
+  if (subtracts_extreme(arena, node))
     return math.rounded_sum(value_of(node.children[0]), value_of(node.children[1]));
   if (const auto x = absolute_of(arena, node)) return math.absolute(value_of(*x));
   if (!graph::is_float(node.dtype) || node.dtype == DType::kF64) return nullptr;

@@ -23,9 +23,10 @@ bool is_sum_of_relative_exps(const kernel::Arena& arena, const kernel::BodyNode&
 /// The maximum of such a sum; nothing if it is none.
 std::optional<kernel::BodyId> maximum_of_relative_exps(const kernel::Arena& arena,
                                                        const kernel::BodyNode& node);
-/// Whether it is x - the maximum of a row, whatever x is.
-bool subtracts_maximum(const kernel::Arena& arena, const kernel::BodyNode& node);
-/// The same of the row that x is in: it is never above 0.
+/// Whether it is x - the maximum of a row, whatever x is, or x - what is that under a condition, or
+/// x - the minimum of a row.
+bool subtracts_extreme(const kernel::Arena& arena, const kernel::BodyNode& node);
+/// Whether it is x - the maximum of the row that x is in: it is never above 0.
 bool subtracts_own_maximum(const kernel::Arena& arena, const kernel::BodyNode& node);
 /// The x of x <= 0 ? 0 - x : x.
 std::optional<kernel::BodyId> absolute_of(const kernel::Arena& arena, const kernel::BodyNode& node);

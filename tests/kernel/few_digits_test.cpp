@@ -33,7 +33,10 @@ bool is_found(Finder find, const Function& function, Op op) {
 }
 
 bool is_compared(const Function& function, Op op) {
-  return is_found(codegen::values_compared, function, op);
+  const Finder compared = [](const Arena& arena, std::span<const Root> roots) {
+    return codegen::values_compared(arena, roots);
+  };
+  return is_found(compared, function, op);
 }
 
 bool has_few_digits(const Function& function, Op op) {

@@ -16,6 +16,8 @@ constexpr int kMostUnroll = 16;
 constexpr int kMostAhead = 4;
 constexpr int kMostParts = 1024;
 constexpr int kMostStreams = 32;
+/// What a near cache holds beside a panel.
+constexpr int64_t kNearBytes = int64_t{1} << 20;
 
 bool is_amx(GemmMode mode) { return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8; }
 
@@ -205,8 +207,13 @@ ScheduleSpace gemm_space(const ContractionSchedule& chosen, const CpuTarget& tar
   builder.add("b",
               {static_cast<int64_t>(GemmB::kPrepacked), static_cast<int64_t>(GemmB::kPackedHere),
                static_cast<int64_t>(GemmB::kInPlace)});
-  builder.add("a", {static_cast<int64_t>(GemmA::kInPlace), static_cast<int64_t>(GemmA::kRows),
-                    static_cast<int64_t>(GemmA::kPacked), static_cast<int64_t>(GemmA::kRowsAhead)});
+  std::vector<int64_t> rows;
+  for (const GemmA source : {GemmA::kInPlace, GemmA::kRows, GemmA::kPacked})
+    rows.push_back(static_cast<int64_t>(source));
+  // Rows that a near cache holds need not be asked for.
+  if (problem.m * problem.k * graph::bits(problem.a) / 8 >= kNearBytes)
+    rows.push_back(static_cast<int64_t>(GemmA::kRowsAhead));
+  builder.add("a", rows);
   builder.add_up_to("row_tiles", {0, 1, 2, 4, 8, 16, 32, 64}, problem.m);
   builder.add("outer", {0, 1});
   builder.add_up_to("kc", {0, 128, 256, 512, 1024, 2048}, problem.k - 1);

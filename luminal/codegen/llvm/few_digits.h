@@ -19,7 +19,8 @@ bool may_jump(graph::Op op, graph::DType dtype);
 /// are found among and what they are taken from, operands of what may jump. They must have the same
 /// bits wherever they are computed, in this loop, another one or another kernel, or no element
 /// might equal the maximum of all: functions have all their digits, and no product is fused with a
-/// sum, since which one is depends on the code around.
+/// sum, since which one is depends on the code around. `maxima_of`: values of which maxima are
+/// taken besides those below the roots.
 std::set<kernel::BodyId> values_compared(const kernel::Arena& arena,
                                          std::span<const kernel::Root> roots,
                                          std::span<const kernel::BodyId> maxima_of = {});

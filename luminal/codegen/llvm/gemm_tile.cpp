@@ -222,7 +222,7 @@ Carried GemmTile::multiply(llvm::ArrayRef<Value*> sums, Value* a, Value* b, bool
   return result;
 }
 
-/// Asks for lines of the next panel; gives what the next step asks for.
+/// Asks for lines of the next panel or of the next rows; gives what the next step asks for.
 Value* GemmTile::ask_ahead(Value* pointer) {
   constexpr int kSecondCache = 2;
   for (int i = 0; i < spec_.lines_ahead(); ++i) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "luminal/graph/widened.h"
+
 namespace luminal::graph {
 namespace {
 
@@ -227,6 +229,34 @@ TEST(Expected, PartialSumsOfLongSumsAreRoundedToo) {
   };
   EXPECT_TRUE(compared(one_by_one).passed()) << to_string(compared(one_by_one));
   EXPECT_FALSE(compared(one_by_one + 0.1).passed()) << "a lost term would go unnoticed";
+}
+
+TEST(Expected, ProductsOfManyElementsAreNeverHeldAsAWhole) {
+  Graph graph;
+  const auto spread = [&](const char* name, std::vector<symbolic::Expr> index) {
+    const Shape domain{512, 512, 512};
+    return Edge{View({512, 512}, domain, std::move(index)),
+                graph.add_input(name, DType::kF32, {512, 512})};
+  };
+  const auto axis = [](int64_t number) { return symbolic::Expr::axis(number, 512); };
+  const NodeId product =
+      graph.add(Op::kMul, {spread("a", {axis(0), axis(2)}), spread("b", {axis(2), axis(1)})});
+  graph.add_output("y",
+                   graph.whole(graph.add(Op::kSum, {graph.whole(product)}, ReduceAttribute{1})));
+  for (const Node& node : widened(graph, Move::kOneWay).nodes())
+    EXPECT_TRUE(node.op != Op::kCustom || node.shape().size() == 2);
+}
+
+TEST(Expected, ManyElementsMayHaveOneThatIsFarther) {
+  const auto settled = [](size_t count) {
+    Expected expected;
+    expected.allowed.assign(count, 1.0);
+    settle(expected);
+    return expected.allowed[0];
+  };
+  EXPECT_EQ(settled(10), 1.0);
+  EXPECT_EQ(settled(1024), 1.0);
+  EXPECT_NEAR(settled(size_t{1} << 20), std::sqrt(2.0), 1e-12);
 }
 
 TEST(Expected, OtherTypesAndShapesAreWrongAndEmptyArraysRight) {

@@ -11,6 +11,9 @@ namespace {
 /// Integers of up to this size are counts and positions; products of two are exact in f32.
 constexpr double kSmallInteger = 4096.0;
 
+/// Results of more elements than this are terms of sums that a run never holds as a whole.
+constexpr int64_t kMostHeld = int64_t{1} << 22;
+
 /// More than a graph has nodes or inputs.
 constexpr uint64_t kSeedStep = uint64_t{1} << 40;
 
@@ -118,8 +121,22 @@ class Widener {
     else if (!is_rounded(graph_, node))
       return added;
     const uint64_t number = support::hash_combine(support::hash_combine(id.value, 1), seed_);
+    if (is_too_large(node.shape())) return scaled(added, rounding.part * direction(number, move_));
     return result_.add_custom(mover(rounding, move_, number), {result_.whole(added)},
                               {DType::kF64, node.shape()});
+  }
+
+  static bool is_too_large(const Shape& shape) {
+    symbolic::Expr count = 1;
+    for (const symbolic::Expr& extent : shape) count = count * extent;
+    return count.constant_value().value_or(0) > kMostHeld;
+  }
+
+  /// All elements moved together, which an op can do: what they come from moves each by itself.
+  NodeId scaled(NodeId node, double part) {
+    const NodeId factor = result_.add_constant(Scalar::of(DType::kF64, 1.0 + part));
+    return result_.add(
+        Op::kMul, {result_.whole(node), Edge{View({}, result_.node(node).shape(), {}), factor}});
   }
 
   std::vector<Edge> operands_of(const Node& node) const {

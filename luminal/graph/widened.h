@@ -22,7 +22,8 @@ double move_of(DType dtype);
 /// where they were floats. Bits and the user's functions see the dtypes they saw before. Effects
 /// become copies. Another `seed` moves results by other amounts. Besides what is_rounded names,
 /// integers that a float cannot hold are moved, and what is beyond the range of a dtype without
-/// infinities may become its largest value.
+/// infinities may become its largest value. Results of millions of elements, which need not be held
+/// as a whole, are moved together.
 Graph widened(const Graph& graph, Move move = Move::kNone, uint64_t seed = 0);
 
 /// An input for a widened graph, `number` of the graph's. Values that are all small integers, which

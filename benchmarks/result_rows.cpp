@@ -21,12 +21,13 @@ std::string json(const ResultRow& row, const RowOrigin& origin) {
       "\"ours_us\": {:.3f}, \"fast_us\": {:.3f}, \"compile_us\": {:.0f}, "
       "\"search_budget_s\": {:g}, \"search_s\": {:.2f}, \"peers\": {{{}}}, "
       "\"bytes\": {:.0f}, \"flops\": {:.0f}, \"bandwidth_fraction\": {:.4f}, "
-      "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}, \"e_nodes\": {}, "
+      "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}, \"peak_gflops\": {:.1f}, "
+      "\"e_nodes\": {}, "
       "\"processor\": \"{}\", \"threads\": {}, \"commit\": \"{}\", \"measured_at\": {}}}",
       row.suite, row.name, origin.device, row.dtype, row.ours, row.fast, row.compile,
       row.search_budget, row.search_took, peers, row.bytes, row.flops, row.bandwidth_fraction,
-      row.read_fraction, row.compute_fraction, row.e_nodes, origin.processor, origin.threads,
-      origin.commit, std::time(nullptr));
+      row.read_fraction, row.compute_fraction, row.peak_gflops, row.e_nodes, origin.processor,
+      origin.threads, origin.commit, std::time(nullptr));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct ResultRow {
   double bandwidth_fraction = 0;             ///< of copying, in the same run
   double read_fraction = 0;                  ///< of reading
   double compute_fraction = 0;               ///< of products in registers
+  double peak_gflops = 0;                    ///< of these, for this dtype; 0: not measured
   size_t e_nodes = 0;                        ///< of the e-graph, where the suite counts them
 };
 

@@ -236,7 +236,8 @@ ResultRow result(const std::string& suite, const Case& each, const Row& row, dou
                   .flops = each.flops,
                   .bandwidth_fraction = part.copy,
                   .read_fraction = part.read,
-                  .compute_fraction = part.compute};
+                  .compute_fraction = part.compute,
+                  .peak_gflops = Limits::multiply_flops(each.dtype) / row.multiply / 1e9};
   for (const auto& [peer, seconds] : row.peers) found.peers[peer] = seconds * 1e6;
   return found;
 }

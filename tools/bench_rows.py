@@ -33,11 +33,12 @@ def check_names(row: dict, where: str) -> None:
 def check_numbers(row: dict, where: str) -> None:
     """Times are more than nothing, other numbers no less; a peer without a time has failed."""
     row.setdefault("read_fraction", 0.0)  # older rows have none
+    row.setdefault("peak_gflops", 0.0)
     if ("search_budget_s" in row) != ("search_s" in row):
         raise BadRows(f"{where}: of search_budget_s and search_s there is only one; {REMEDY}")
     row.setdefault("search_budget_s", 0.0)  # nor these
     row.setdefault("search_s", 0.0)
-    for key in (*NUMBERS, "read_fraction", "threads", "search_budget_s", "search_s"):
+    for key in (*NUMBERS, "read_fraction", "peak_gflops", "threads", "search_budget_s", "search_s"):
         if not is_number(row[key]) or row[key] < 0 or (key.endswith("_us") and row[key] == 0):
             raise BadRows(f"{where}: {key} is {row[key]!r}; {REMEDY}")
     peers = row.get("peers", {})

@@ -4,7 +4,6 @@
 #include <numbers>
 
 namespace luminal::codegen {
-namespace {
 
 using graph::DType;
 using graph::Op;
@@ -13,6 +12,20 @@ using kernel::BodyId;
 using kernel::BodyKind;
 using kernel::BodyNode;
 using symbolic::Expr;
+
+BodyId before_widening(const Arena& arena, BodyId id) {
+  while (arena[id].kind == BodyKind::kOp && arena[id].op == Op::kCast &&
+         graph::is_float(arena[id].dtype)) {
+    const BodyId child = arena[id].children[0];
+    if (!graph::is_float(arena[child].dtype) ||
+        graph::bits(arena[child].dtype) >= graph::bits(arena[id].dtype))
+      break;
+    id = child;
+  }
+  return id;
+}
+
+namespace {
 
 bool is_op(const BodyNode& node, Op op) { return node.kind == BodyKind::kOp && node.op == op; }
 
@@ -41,18 +54,6 @@ std::pair<BodyId, double> scaled(const Arena& arena, BodyId id) {
 bool is_constant(const Arena& arena, BodyId id, double value) {
   const BodyNode& node = arena[id];
   return node.kind == BodyKind::kConstant && node.constant.as_double() == value;
-}
-
-/// What a value is before it was made wider, which changes nothing.
-BodyId before_widening(const Arena& arena, BodyId id) {
-  while (is_op(arena[id], Op::kCast) && graph::is_float(arena[id].dtype)) {
-    const BodyId child = arena[id].children[0];
-    if (!graph::is_float(arena[child].dtype) ||
-        graph::bits(arena[child].dtype) >= graph::bits(arena[id].dtype))
-      break;
-    id = child;
-  }
-  return id;
 }
 
 /// x - max.
@@ -285,7 +286,12 @@ bool is_over_row_sum(const Arena& arena, const BodyNode& quotient) {
 
 llvm::Value* fused_operation(const Arena& arena, const BodyNode& node, VectorMath& math,
                              llvm::function_ref<llvm::Value*(BodyId)> value_of) {
-  if (is_relative_exp(arena, node)) return math.exp_of_difference(value_of(node.children[0]));
+  if (const auto difference = relative_exponent(arena, node)) {
+    const BodyNode& x = arena[before_widening(arena, difference->x)];
+    if (x.kind == BodyKind::kLoad && x.dtype == DType::kBF16 && math.is_short())
+      return math.exp_of_short_difference(value_of(difference->x), value_of(difference->maximum));
+    return math.exp_of_difference(value_of(node.children[0]));
+  }
   if (subtracts_extreme(arena, node))
     return math.rounded_sum(value_of(node.children[0]), value_of(node.children[1]));
   if (const auto x = absolute_of(arena, node)) return math.absolute(value_of(*x));

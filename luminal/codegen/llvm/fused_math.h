@@ -16,6 +16,8 @@
 
 namespace luminal::codegen {
 
+/// What a value is before it was made wider, which changes nothing.
+kernel::BodyId before_widening(const kernel::Arena& arena, kernel::BodyId id);
 /// exp(x - the maximum of the row that x is in), and the sum of these over the same row, which is
 /// at least 1.
 bool is_relative_exp(const kernel::Arena& arena, const kernel::BodyNode& node);

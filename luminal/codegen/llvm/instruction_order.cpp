@@ -79,6 +79,28 @@ class StaggeredChains : public llvm::GenericScheduler {
     return reg.isVirtual() && tri_->getRegSizeInBits(*registers_->getRegClass(reg)) >= kLeastBits;
   }
 
+  /// Which instructions lead, by vectors alone, to one that is stored or needed after the block:
+  /// others only test what chains have, and those that test all of them join none.
+  std::vector<bool> find_results() const {
+    std::vector<bool> result(units_->size(), false);
+    for (const llvm::SUnit& unit : llvm::reverse(*units_)) {
+      bool is_used = false;
+      bool leads_on = unit.getInstr()->mayStore();
+      for (const llvm::SDep& edge : unit.Succs) {
+        is_used = is_used || edge.getKind() == llvm::SDep::Data;
+        if (is_vector_value(edge))
+          leads_on =
+              leads_on || edge.getSUnit()->isBoundaryNode() || result[edge.getSUnit()->NodeNum];
+      }
+      const bool makes_vector =
+          llvm::any_of(unit.getInstr()->operands(), [&](const llvm::MachineOperand& operand) {
+            return operand.isReg() && operand.isDef() && is_vector(operand.getReg());
+          });
+      result[unit.NodeNum] = leads_on || (makes_vector && !is_used);
+    }
+    return result;
+  }
+
   /// Numbers what is joined by vectors, in the order of the source; gives how many there are that
   /// are long.
   int find_chains() {
@@ -89,9 +111,10 @@ class StaggeredChains : public llvm::GenericScheduler {
       while (parent[i] != i) i = parent[i] = parent[parent[i]];
       return i;
     };
+    const std::vector<bool> leads_on = find_results();
     for (const llvm::SUnit& unit : *units_)
       for (const llvm::SDep& edge : unit.Preds)
-        if (is_vector_value(edge)) {
+        if (is_vector_value(edge) && leads_on[unit.NodeNum]) {
           const size_t a = root(edge.getSUnit()->NodeNum);
           const size_t b = root(unit.NodeNum);
           parent[std::max(a, b)] = std::min(a, b);

@@ -15,8 +15,9 @@ constexpr int kChains = 8;
 constexpr int kSteps = 12;
 constexpr int kLanes = 16;
 
-/// kSteps times x = x * x / 2 + 1 / 4 for some vectors, written side by side.
-KernelSource side_by_side(bool staggered) {
+/// kSteps times x = x * x / 2 + 1 / 4 for some vectors, written side by side; `tested`: and a test
+/// of all of them together, on the way.
+KernelSource side_by_side(bool staggered, bool tested = false) {
   return TestKernel::source([=](VectorBuilder& builder, const EntryArguments& entry) {
     llvm::IRBuilder<>& ir = builder.ir();
     if (staggered) ask_for_staggered_chains(*ir.GetInsertBlock()->getParent());
@@ -30,6 +31,12 @@ KernelSource side_by_side(bool staggered) {
       std::vector<llvm::Value*> values;
       for (int chain = 0; chain < kChains; ++chain)
         values.push_back(builder.load(type, place(0, chain), {}));
+      if (tested) {
+        llvm::Value* largest = values[0];
+        for (llvm::Value* x : values) largest = builder.maximum(largest, x);
+        llvm::Value* is_large = ir.CreateFCmpOGT(largest, VectorBuilder::number(type, 1e30));
+        builder.store(ir.CreateZExt(builder.any(is_large), builder.i64()), place(1, kChains), {});
+      }
       for (int step = 0; step < kSteps; ++step)
         for (llvm::Value*& x : values)
           x = ir.CreateFAdd(ir.CreateFMul(ir.CreateFMul(x, x), VectorBuilder::number(type, 0.5)),
@@ -62,6 +69,12 @@ TEST(InstructionOrder, ChainsBeginOneAfterTheOther) {
   const int staggered = additions_before_the_last_chain(compiler.assembly_text(side_by_side(true)));
   EXPECT_LT(plain, kSteps);
   EXPECT_GT(staggered, kSteps);
+}
+
+TEST(InstructionOrder, ATestOfAllChainsJoinsNone) {
+  const KernelCompiler compiler(cpu_target("skylake-avx512"));
+  const std::string text = compiler.assembly_text(side_by_side(true, true));
+  EXPECT_GT(additions_before_the_last_chain(text), kSteps);
 }
 
 TEST(InstructionOrder, ResultsAreTheSame) {

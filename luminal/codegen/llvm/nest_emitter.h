@@ -59,12 +59,14 @@ class NestEmitter final : private BodyValues {
     symbolic::Expr axis;
     size_t copies = 1;                      // vectors of a whole turn
     bool pairs = false;                     // lines of bf16 are taken apart (nest_pairs.cpp)
+    bool bits = false;                      // or their maxima found as they are (nest_maxima.cpp)
     std::vector<size_t> carried = {};       // accumulators
     std::vector<llvm::Value*> before = {};  // what these are before the loop
   };
   LaneLoop lane_loop(const kernel::Statement& loop) const;
   Carried lane_turn(const LaneLoop& lane, llvm::Value* first, llvm::ArrayRef<llvm::Value*> now,
                     size_t count, llvm::Value* mask);
+  void compute_in_one_block(const kernel::Statement& loop);
   void emit_lanes(const kernel::Statement& loop, const Range& range);
   Carried emit_written_out(LaneLoop& lane);
   Carried emit_lane_loops(const LaneLoop& lane, const Range& range, llvm::Value* aligned);
@@ -89,6 +91,13 @@ class NestEmitter final : private BodyValues {
   bool is_free_of_order(const kernel::Statement& loop) const;
   bool is_stored_in_pairs(const kernel::Statement& store, const symbolic::Expr& axis) const;
   bool is_taken_in_pairs(kernel::BodyId id, const symbolic::Expr& axis) const;
+
+  // nest_maxima.cpp: maxima of lines of bf16 as they are
+  bool finds_maxima_of_bits(const LaneLoop& lane) const;
+  llvm::Value* lowest_bits();
+  llvm::Value* larger_bits(llvm::Value* left, llvm::Value* right);
+  void accumulate_bits(const kernel::Statement& statement);
+  llvm::Value* from_bits(llvm::Value* maxima);
 
   // nest_windows.cpp: short windows and short last axes
   void emit_window(const kernel::Statement& loop, size_t depth);
@@ -254,6 +263,7 @@ class NestEmitter final : private BodyValues {
   bool lanes_reduce_ = false;            // that axis is reduced
   bool at_first_lane_ = false;           // index expressions mean the first lane
   bool in_pairs_ = false;                // lines of bf16 are in the order of load_pairs
+  bool in_bits_ = false;                 // maxima are found of lines as they are
   llvm::Value* mask_ = nullptr;          // lanes inside of the loop; null: all
   bool begins_with_line_ = false;        // vectors begin with a line of a result, even or not
   bool in_windows_ = false;              // loops within the lanes are written out

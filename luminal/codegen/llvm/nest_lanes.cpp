@@ -37,6 +37,7 @@ NestEmitter::LaneLoop NestEmitter::lane_loop(const Statement& loop) const {
   result.pairs = takes_pairs(loop);
   LUMINAL_CHECK(result.carried.empty() || reduces, "an independent loop carries sums");
   for (const size_t number : result.carried) result.before.push_back(sums_[number].value);
+  result.bits = finds_maxima_of_bits(result);
   return result;
 }
 
@@ -55,15 +56,42 @@ Carried NestEmitter::lane_turn(const LaneLoop& lane, Value* first, llvm::ArrayRe
     if (mask == nullptr) prefetch_next_row(position, copy, lane.axis.axis_extent());
     mask_ = mask;
     in_pairs_ = lane.pairs && mask == nullptr;
+    in_bits_ = lane.bits;
     known_.emplace_back();
+    if (mask == nullptr && plan_.staggers_chains()) compute_in_one_block(lane.loop);
     emit_body(lane.loop);
     known_.pop_back();
     in_pairs_ = false;
+    in_bits_ = false;
     mask_ = nullptr;
     for (size_t i = 0; i < carried.size(); ++i)
       next[copy * carried.size() + i] = sums_[carried[i]].value;
   }
   return next;
+}
+
+/// What a vector stores, without branches for rare arguments of functions (a sine of a million):
+/// chains of instructions are staggered within one block only. Where an argument was rare all of
+/// it is computed again, from memory, so that nothing is held for that.
+void NestEmitter::compute_in_one_block(const Statement& loop) {
+  const auto computed = [&] {
+    Carried result;
+    known_.emplace_back();
+    for (const Statement& statement : loop.body) result.push_back(value_of(statement.value));
+    known_.pop_back();
+    return result;
+  };
+  if (std::any_of(loop.body.begin(), loop.body.end(), [](const Statement& statement) {
+        return statement.kind != StatementKind::kStore && statement.kind != StatementKind::kLet;
+      }))
+    return;
+  Carried usual;
+  if (Value* rare = builder_.without_rare([&] { usual = computed(); })) {
+    for (size_t k = 0; k < usual.size(); ++k)
+      if (loop.body[k].kind == StatementKind::kStore) usual[k] = builder_.pinned(usual[k]);
+    usual = builder_.if_else(rare, computed, [&] { return usual; });
+  }
+  for (size_t k = 0; k < usual.size(); ++k) known_.back().emplace(loop.body[k].value, usual[k]);
 }
 
 /// The last axis of a loop, several lanes at a time: whole vectors first, then masked ones. Sums
@@ -126,7 +154,8 @@ Carried NestEmitter::emit_lane_loops(const LaneLoop& lane, const Range& range, V
     for (const size_t number : lane.carried) {
       const kernel::Accumulator& sum = nest_.accumulators[number];
       float_sums = float_sums || (sum.op == Op::kSum && graph::is_float(sum.dtype));
-      initial.push_back(ops_.identity(sum.op, sum.dtype, plan_.lanes()));
+      initial.push_back(lane.bits ? lowest_bits()
+                                  : ops_.identity(sum.op, sum.dtype, plan_.lanes()));
     }
   const auto step = static_cast<int64_t>(lane.copies) * plan_.lanes();
   const auto extent = lane.axis.axis_extent().constant_value();
@@ -155,8 +184,11 @@ void NestEmitter::close_sums(const LaneLoop& lane, const Carried& state) {
   for (size_t i = 0; i < carried.size(); ++i) {
     const auto both = [&](Value* a, Value* b) { return combined(carried[i], a, b); };
     Value* total = state[i];
-    for (size_t copy = 1; copy < lane.copies; ++copy)
-      total = both(total, state[copy * carried.size() + i]);
+    for (size_t copy = 1; copy < lane.copies; ++copy) {
+      Value* other = state[copy * carried.size() + i];
+      total = lane.bits ? larger_bits(total, other) : both(total, other);
+    }
+    if (lane.bits) total = from_bits(total);
     sums_[carried[i]].value = both(lane.before[i], builder_.horizontal(total, both));
   }
 }

@@ -47,6 +47,7 @@ void NestEmitter::for_each_element(size_t number, llvm::function_ref<Value*(Valu
 }
 
 void NestEmitter::accumulate(const Statement& statement) {
+  if (in_bits_) return accumulate_bits(statement);
   const kernel::Accumulator& accumulator = nest_.accumulators[statement.accumulator];
   Sum& sum = sums_[statement.accumulator];
   Value* value = value_of(statement.value);

@@ -67,14 +67,14 @@ Value* VectorMath::has_large(Value* x) {
 
 Value* VectorMath::sin(Value* x) {
   if (calls_library(x)) return library("sin", {x});
-  return builder_.if_else(
+  return builder_.if_rare(
       has_large(x), [&] { return Carried{library("sin", {x})}; },
       [&] { return Carried{sine(x, false)}; })[0];
 }
 
 Value* VectorMath::cos(Value* x) {
   if (calls_library(x)) return library("cos", {x});
-  return builder_.if_else(
+  return builder_.if_rare(
       has_large(x), [&] { return Carried{library("cos", {x})}; },
       [&] { return Carried{sine(x, true)}; })[0];
 }

@@ -4,6 +4,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <utility>
+
 #include "luminal/support/check.h"
 
 namespace luminal::codegen {
@@ -147,6 +149,30 @@ Carried VectorBuilder::if_else(Value* condition, llvm::function_ref<Carried()> t
   return result;
 }
 
+Carried VectorBuilder::if_rare(Value* condition, llvm::function_ref<Carried()> then,
+                               llvm::function_ref<Carried()> otherwise) {
+  if (!leaves_rare_out_) return if_else(condition, then, otherwise);
+  any_rare_ = any_rare_ == nullptr ? condition : ir_.CreateOr(any_rare_, condition);
+  return otherwise();
+}
+
+Value* VectorBuilder::without_rare(llvm::function_ref<void()> code) {
+  const bool outer_leaves_out = std::exchange(leaves_rare_out_, true);
+  Value* outer = std::exchange(any_rare_, nullptr);
+  code();
+  leaves_rare_out_ = outer_leaves_out;
+  return std::exchange(any_rare_, outer);
+}
+
+void VectorBuilder::behind(Value* value, llvm::function_ref<void()> code) {
+  const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+  if (auto* defined = llvm::dyn_cast<llvm::Instruction>(value))
+    if (const auto place = defined->getInsertionPointAfterDef();
+        place && *place != ir_.GetInsertPoint())
+      ir_.SetInsertPoint(*place);
+  code();
+}
+
 Value* VectorBuilder::stack(llvm::Type* type, int align) {
   llvm::BasicBlock& first = ir_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> start(&first, first.begin());
@@ -260,6 +286,20 @@ Value* VectorBuilder::hidden(llvm::Constant* scalar) {
   auto* type = llvm::FunctionType::get(scalar->getType(), {scalar->getType()}, false);
   const char* constraint = scalar->getType()->isIntegerTy() ? "=r,0" : "=v,0";
   return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", constraint, false), {scalar});
+}
+
+Value* VectorBuilder::pinned(Value* value) {
+  const int lanes = lanes_of(value);
+  const int whole =
+      target_.vector_bytes() * 8 / static_cast<int>(value->getType()->getScalarSizeInBits());
+  if (lanes == 1 || lanes % whole != 0) return value;
+  llvm::SmallVector<Value*, 8> registers;
+  for (int first = 0; first < lanes; first += whole) {
+    Value* each = part(value, first, whole);
+    auto* type = llvm::FunctionType::get(each->getType(), {each->getType()}, false);
+    registers.push_back(ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=v,0", true), {each}));
+  }
+  return join(registers);
 }
 
 Value* VectorBuilder::mul_add(Value* a, Value* b, Value* c) {

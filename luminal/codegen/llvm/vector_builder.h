@@ -85,6 +85,16 @@ class VectorBuilder {
   /// Runs one of the two and gives its values.
   Carried if_else(llvm::Value* condition, llvm::function_ref<Carried()> then,
                   llvm::function_ref<Carried()> otherwise);
+  /// The same where `condition` hardly ever holds. Inside of `without_rare` it is `otherwise`
+  /// alone.
+  Carried if_rare(llvm::Value* condition, llvm::function_ref<Carried()> then,
+                  llvm::function_ref<Carried()> otherwise);
+  /// Writes `code` without branches for what is rare; gives whether something was, null if nothing
+  /// can be. What `code` has computed is of no use then.
+  llvm::Value* without_rare(llvm::function_ref<void()> code);
+  /// Writes `code` right behind what defines a value, however many loops later it is needed: the
+  /// backend takes little out of loops. It may use nothing else that is no constant.
+  void behind(llvm::Value* value, llvm::function_ref<void()> code);
   /// Memory of the function's own frame, taken once at its start.
   llvm::Value* stack(llvm::Type* type, int align);
 
@@ -113,6 +123,8 @@ class VectorBuilder {
   llvm::Value* any(llvm::Value* mask);
   /// A constant of which the backend does not know what it is, made once at the function's start.
   llvm::Value* hidden(llvm::Constant* scalar);
+  /// The same vectors, computed here and not where they are used, as the backend would have it.
+  llvm::Value* pinned(llvm::Value* value);
   /// a*b+c with one rounding where the target has fma, else with two.
   llvm::Value* mul_add(llvm::Value* a, llvm::Value* b, llvm::Value* c);
   /// Sum of the lanes, in tree order.
@@ -147,6 +159,8 @@ class VectorBuilder {
   llvm::Module& module_;
   CpuTarget target_;
   llvm::IRBuilder<> ir_;
+  bool leaves_rare_out_ = false;
+  llvm::Value* any_rare_ = nullptr;  // of what was left out; null: nothing was
 };
 
 }  // namespace luminal::codegen

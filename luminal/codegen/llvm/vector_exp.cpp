@@ -78,6 +78,26 @@ Value* VectorMath::exp_of_difference(Value* x) {
   return exp2_of_difference(ir_.CreateFMul(x, number(x, std::numbers::log2e)));
 }
 
+/// Products of 8 and 16 digits are exact, so one instruction has the difference of two of them,
+/// rounded once, where x and the maximum would be far larger than it. Beyond 2^126 products might
+/// be infinite; there a difference is 0 or so large that any factor will do.
+Value* VectorMath::exp_of_short_difference(Value* x, Value* maximum) {
+  constexpr double kLog2e16Digits = 47274.0 / 32768;
+  if (calls_library(x)) return library("exp", {ir_.CreateFSub(x, maximum)});
+  const int lanes = VectorBuilder::lanes_of(x);
+  Value* factor = nullptr;
+  Value* subtracted = nullptr;
+  builder_.behind(maximum, [&] {
+    Value* is_far = ir_.CreateFCmpOGT(absolute(maximum), number(maximum, 0x1p126));
+    factor = ir_.CreateSelect(is_far, number(maximum, 0x1p-8), number(maximum, kLog2e16Digits));
+    subtracted = ir_.CreateFMul(maximum, ir_.CreateFNeg(factor));
+    if (VectorBuilder::lanes_of(maximum) == lanes) return;
+    factor = builder_.splat(factor, lanes);
+    subtracted = builder_.splat(subtracted, lanes);
+  });
+  return exp2_of_difference(builder_.mul_add(x, factor, subtracted));
+}
+
 /// Of few digits too, 0 must give 1: log(1 + r) is as good as r where nothing is lost in the 1.
 Value* VectorMath::exp2_of_difference(Value* x) {
   if (calls_library(x)) return library("exp2", {x});
@@ -177,7 +197,7 @@ Value* VectorMath::pow(Value* x, Value* y) {
                     ir_.CreateFCmpOLE(x, number(x, std::numeric_limits<float>::max()))));
   Value* bad_exponent =
       ir_.CreateFCmpUGT(absolute(y), number(x, std::numeric_limits<float>::max()));
-  return builder_.if_else(
+  return builder_.if_rare(
       builder_.any(ir_.CreateOr(bad_base, bad_exponent)),
       [&] {
         return Carried{library("pow", {x, y})};

@@ -37,6 +37,9 @@ class VectorMath {
   /// e^x for x that is near 0 or whose power does not matter: the error grows with |x|, to 62 ulp
   /// at 80. Of 0 it is 1 at every accuracy.
   llvm::Value* exp_of_difference(llvm::Value* x);
+  /// e^(x - maximum) for x of 8 digits and the largest of such: 2^-12 relatively to a distance of
+  /// 50, 2^-11 to 100.
+  llvm::Value* exp_of_short_difference(llvm::Value* x, llvm::Value* maximum);
   /// 2^x for weights that are compared with 2^0, which is 1 at every accuracy: 2 ulp.
   llvm::Value* exp2_of_difference(llvm::Value* x);
   /// a + b of rounded operands: no product that they are goes into one instruction with it.
@@ -70,6 +73,8 @@ class VectorMath {
   llvm::Value* atan(llvm::Value* x);
   /// x^y as IEEE pow: 1 ulp; bases that are not positive and finite call the library.
   llvm::Value* pow(llvm::Value* x, llvm::Value* y);
+  /// Whether results are rounded to bf16 and there are vector instructions for that.
+  bool is_short() const { return accuracy_ == MathAccuracy::kBf16 && builder_.target().has_fma(); }
   /// Whether functions of such values are calls of the library.
   bool calls_library(llvm::Value* x) const;
 

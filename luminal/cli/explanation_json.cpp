@@ -163,9 +163,11 @@ class ExplanationWriter {
 
   static ordered_json search(const compiler::SearchReport& report,
                              const std::vector<compiler::ExplainedWay>& plans) {
-    ordered_json row = {{"structures", report.structures}, {"kernels", report.kernels},
-                        {"trials", report.measured},       {"known", report.known},
-                        {"rejected", report.rejected},     {"finished", report.finished}};
+    ordered_json row = {{"structures", report.structures},   {"kernels", report.kernels},
+                        {"trials", report.measured},         {"known", report.known},
+                        {"rejected", report.rejected},       {"finished", report.finished},
+                        {"interrupted", report.interrupted}, {"unreliable", report.unreliable},
+                        {"untried", report.untried}};
     number(row, "first_plan_us", report.fast_us);
     number(row, "best_us", report.best_us);
     if (report.model.kernels > 1) {  // one alone has no rank

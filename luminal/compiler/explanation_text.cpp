@@ -284,13 +284,14 @@ class TextWriter {
   void search() {
     lines_.line("\nSearch");
     const SearchReport& report = *all_.search;
-    lines_.line(
-        "  {}, {} looked at; {} trials now, {} known before, {} rejected{}{}{}",
-        plural(report.structures, "structure"), plural(report.kernels, "kernel"), report.measured,
-        report.known, report.rejected, report.finished ? "" : "; not finished",
-        report.unreliable ? "; times were unreliable" : "",
-        report.untried > 0 ? fmt::format("; no time to try {} of the kernels", report.untried)
-                           : "");
+    lines_.line("  {}, {} looked at; {} trials now, {} known before, {} rejected{}{}{}{}",
+                plural(report.structures, "structure"), plural(report.kernels, "kernel"),
+                report.measured, report.known, report.rejected,
+                report.finished ? "" : "; not finished", report.interrupted ? "; interrupted" : "",
+                report.unreliable ? "; times were unreliable" : "",
+                report.untried > 0
+                    ? fmt::format("; no time to try {} of the kernels", report.untried)
+                    : "");
     for (const ExplainedWay& trial : all_.structures) {
       std::string text = trial.schedule;
       if (trial.measured_us > 0) text += fmt::format(": {} a run", time_text(trial.measured_us));

@@ -203,7 +203,7 @@ class PlanSearch {
   std::string best_text() const {
     const double first = structures_.total(structures_.front(), true);
     if (!std::isfinite(first)) return "first times";
-    return fmt::format("best {:.1f} us, at first {:.1f}", structures_.best_total(), first);
+    return fmt::format("best {:.1f} us of {:.1f}", structures_.best_total(), first);
   }
 
   void show_comparing(size_t plans) {

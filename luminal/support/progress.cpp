@@ -121,9 +121,13 @@ std::string render(const ProgressLine& line, int columns) {
   const std::string counts = counts_text(line);
   int room = columns - static_cast<int>(utf8_length(label) + 1 + utf8_length(counts));
   std::string text = label;
-  const int widest = line.budget_seconds && !status.empty() ? kBarBesideStatus : kWidestBar;
+  const bool tells_status = line.budget_seconds && !status.empty();
+  const int widest = tells_status ? kBarBesideStatus : kWidestBar;
+  // What a search has found and tried says more than a bar, of which the number is there anyhow.
+  const bool has_room =
+      !tells_status || room >= kBarBesideStatus + 2 + static_cast<int>(utf8_length(status));
   if (const int width = std::min(room - 1, widest);
-      (line.total || line.budget_seconds) && width >= kNarrowestBar) {
+      (line.total || line.budget_seconds) && has_room && width >= kNarrowestBar) {
     text += " " + bar_text(fraction_done(line), width);
     room -= width + 1;
   }

@@ -38,7 +38,8 @@ struct ProgressLine {
 };
 
 /// The text of a line in at most `columns` columns, without control characters. When room is short
-/// the status goes first, then the bar, then the rest from the right.
+/// the status goes first, then the bar, then the rest from the right; beside a budget the bar goes
+/// first.
 std::string render(const ProgressLine& line, int columns);
 
 /// A bar that lives as long as the work. All members may be called from any thread. Two bars on one

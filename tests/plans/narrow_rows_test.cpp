@@ -160,5 +160,18 @@ TEST(NarrowRows, RareArgumentsOfFunctionsBesideOthers) {
   }
 }
 
+TEST(NarrowRows, PowersSeeExponentsAsTheGraphRoundsThem) {
+  // 2.001 is 2 in bf16, and only whole powers of what is below 0 are numbers.
+  Graph g;
+  const Tensor x = g.input("x", {kColumns}, bf16);
+  const Tensor y = g.input("y", {kColumns}, bf16);
+  const Tensor z = pow(x, y + 0.001F);
+  Executable exe = compile(g, {z});
+  exe.set(x, Array::from<double>(bf16, {kColumns}, std::vector<double>(kColumns, -3)));
+  exe.set(y, Array::from<double>(bf16, {kColumns}, std::vector<double>(kColumns, 2)));
+  exe.run();
+  for (int64_t k = 0; k < kColumns; ++k) ASSERT_EQ(exe.get(z).at(k).as_double(), 9.0);
+}
+
 }  // namespace
 }  // namespace luminal

@@ -127,6 +127,8 @@ bool may_jump(Op op, DType dtype) {
     case Op::kRound:
     case Op::kMod:
       return true;
+    case Op::kPow:  // a negative number has whole powers only
+      return graph::is_float(dtype);
     case Op::kCast:
       return !graph::is_float(dtype);
     default:

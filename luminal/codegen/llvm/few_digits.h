@@ -11,8 +11,8 @@
 namespace luminal::codegen {
 
 /// Whether the least difference of an operand may change all of a result of this dtype:
-/// comparisons, floors, remainders, casts of floats to integers. They see operands as the graph
-/// rounds them, as every other op may see digits that the graph has lost.
+/// comparisons, floors, remainders, powers of floats, casts of floats to integers. They see
+/// operands as the graph rounds them, as every other op may see digits that the graph has lost.
 bool may_jump(graph::Op op, graph::DType dtype);
 
 /// The float values that are compared, and what these are made of but for sums: maxima, what they

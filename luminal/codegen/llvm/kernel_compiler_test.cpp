@@ -1,6 +1,7 @@
 #include "luminal/codegen/llvm/kernel_compiler.h"
 
 #include <gtest/gtest.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <unistd.h>
 
@@ -58,6 +59,26 @@ TEST(KernelCompiler, EveryNamedTargetCompiles) {
     const std::string assembly = compiler.assembly_text(TestKernel::source(emit_exp_plus));
     EXPECT_EQ(assembly.find("%zmm") != std::string::npos, compiler.target().vector_bytes() == 64);
     EXPECT_EQ(assembly.find("%ymm") != std::string::npos, compiler.target().vector_bytes() == 32);
+  }
+}
+
+TEST(KernelCompiler, WhatTheBackendCannotSelectIsAnErrorOfOurs) {
+  const auto emit_dots = [](VectorBuilder& builder, const EntryArguments& entry) {
+    llvm::Type* type = VectorBuilder::vector(builder.i32(), 16);
+    llvm::Value* x = builder.load(type, builder.buffer(entry, 0));
+    x = builder.call_intrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {x, x, x});
+    builder.store(x, builder.buffer(entry, 1));
+  };
+  for (int time = 0; time < 3; ++time) {
+    try {
+      KernelCompiler(cpu_target("x86-64")).compile(TestKernel::source(emit_dots));
+      FAIL() << "there is no such instruction";
+    } catch (const InternalError& error) {
+      EXPECT_NE(std::string(error.what()).find("the backend gives up: "), std::string::npos)
+          << error.what();
+    }
+    // And the next kernel is compiled as ever.
+    EXPECT_NO_THROW(KernelCompiler(cpu_target("znver4")).compile(TestKernel::source(emit_dots)));
   }
 }
 

@@ -15,8 +15,8 @@ using llvm::Value;
 
 namespace {
 
-/// What is below every number, as a signed integer, and -inf, which is above every other number
-/// below 0 as an unsigned one.
+/// The lowest signed integer, and -inf, which as an unsigned one is above every other number below
+/// 0.
 constexpr int64_t kLowestSigned = -0x8000;
 constexpr int64_t kLowestNumber = 0xff80;
 

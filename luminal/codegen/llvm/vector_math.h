@@ -20,8 +20,8 @@ namespace luminal::codegen {
 enum class MathAccuracy {
   kFull,  ///< the bounds below
   kBf16,  ///< relative error 2^-12 or less (sin and cos near their zeros 2^-32 absolutely;
-          ///< reciprocals: full): for results that are rounded to bf16, where it makes half a
-          ///< unit of the last place 0.63 of one
+          ///< reciprocals: full; exponentials far below a maximum: as said there): for results that
+          ///< are rounded to bf16, where it makes half a unit of the last place 0.63 of one
 };
 
 /// Functions of one f32 or f64 vector (or scalar). Bounds in ulp, for f32 with fma.
@@ -38,7 +38,7 @@ class VectorMath {
   /// at 80. Of 0 it is 1 at every accuracy.
   llvm::Value* exp_of_difference(llvm::Value* x);
   /// e^(x - maximum) for x of 8 digits and the largest of such: 2^-12 relatively to a distance of
-  /// 50, 2^-11 to 100.
+  /// 20, 2^-11 to 70, 2^-10.5 to 100; 1 where both are equal.
   llvm::Value* exp_of_short_difference(llvm::Value* x, llvm::Value* maximum);
   /// 2^x for weights that are compared with 2^0, which is 1 at every accuracy: 2 ulp.
   llvm::Value* exp2_of_difference(llvm::Value* x);

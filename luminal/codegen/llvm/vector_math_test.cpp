@@ -250,6 +250,35 @@ std::vector<float> computed(const std::vector<float>& values, int lanes, MathAcc
   return results;
 }
 
+TEST(VectorMath, TheExponentialOfAShortDifferenceIsAsGoodAsItsDistance) {
+  // All numbers of 8 digits near some maxima, and beyond the range of their products.
+  std::vector<float> values;
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto value = std::bit_cast<float>(bits << 16);
+    if (std::isfinite(value)) values.push_back(value);
+  }
+  while (values.size() % 32 != 0) values.push_back(0);
+  for (const float maximum : {0.0F, 1.0F, -0.75F, 3.015625F, 81.5F, -90.0F, 255.0F, 1e4F, -1e30F,
+                              2.99075e38F, -3.3895314e38F}) {
+    const std::vector<float> results =
+        computed(values, 32, MathAccuracy::kBf16, [&](VectorMath& math, llvm::Value* x) {
+          return math.exp_of_short_difference(
+              x, VectorBuilder::number(x->getType()->getScalarType(), maximum));
+        });
+    for (size_t k = 0; k < values.size(); ++k) {
+      const double distance = static_cast<double>(maximum) - values[k];
+      if (distance < 0) continue;
+      const double expected = std::exp(-distance);
+      const double bound = distance <= 20 ? 0x1p-12 : distance <= 70 ? 0x1p-11 : 0x1.7p-11;
+      ASSERT_NEAR(results[k], expected, distance <= 100 ? bound * expected + 0x1p-149 : 1e-40)
+          << values[k] << " below " << maximum;
+      if (distance == 0) {
+        ASSERT_EQ(results[k], 1.0F) << maximum;
+      }
+    }
+  }
+}
+
 /// 1 + f(x).
 std::vector<float> gates(const std::vector<float>& values, bool tanh, int lanes,
                          MathAccuracy accuracy = MathAccuracy::kFull) {

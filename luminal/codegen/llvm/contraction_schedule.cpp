@@ -345,8 +345,7 @@ class Scheduler {
     spec.mode = mode;
     schedule_.modes = {mode};
     if ((more_.matrix_registers || has_matrix_registers(mode)) && fill_matrix_registers(mode)) {
-      GemmSpec other = with_matrix_registers(spec);
-      if (!more_.spec) keep_rows_near(other, problem);
+      const GemmSpec other = with_matrix_registers(spec);
       schedule_.modes.push_back(other.mode);
       if (more_.matrix_registers || problem.m >= 16) spec = other;
     }
@@ -368,19 +367,6 @@ class Scheduler {
                  !each.a.place->k_stride.is_constant(1);
         });
     return apart && problem.n >= kOften ? GemmA::kRows : GemmA::kInPlace;
-  }
-
-  /// Matrix registers read a line of A for every four products of registers: panel by panel, all of
-  /// a large A would come from far away each time. So all panels meet some rows that stay near,
-  /// and are packed before, or every block of rows would pack them again.
-  static void keep_rows_near(GemmSpec& spec, const GemmProblem& problem) {
-    constexpr int64_t kNearBytes = 1 << 20;
-    constexpr int64_t kFewestRows = 64;
-    const int64_t row_bytes = problem.k * graph::bits(problem.a) / 8;
-    if (spec.split > 1 || problem.m * row_bytes <= kNearBytes || problem.m <= kFewestRows) return;
-    spec.row_block = static_cast<int>(std::max(kFewestRows, kNearBytes / row_bytes / 32 * 32));
-    spec.rows_outer = true;
-    spec.b_source = GemmB::kPrepacked;
   }
 
   bool has_matrix_registers(GemmMode mode) const {

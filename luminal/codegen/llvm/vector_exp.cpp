@@ -197,7 +197,8 @@ Value* VectorMath::pow(Value* x, Value* y) {
                     ir_.CreateFCmpOLE(x, number(x, std::numeric_limits<float>::max()))));
   Value* bad_exponent =
       ir_.CreateFCmpUGT(absolute(y), number(x, std::numeric_limits<float>::max()));
-  return builder_.if_rare(
+  // Not rare: every second number is below 0.
+  return builder_.if_else(
       builder_.any(ir_.CreateOr(bad_base, bad_exponent)),
       [&] {
         return Carried{library("pow", {x, y})};

@@ -73,7 +73,7 @@ class VectorMath {
   llvm::Value* atan(llvm::Value* x);
   /// x^y as IEEE pow: 1 ulp; bases that are not positive and finite call the library.
   llvm::Value* pow(llvm::Value* x, llvm::Value* y);
-  /// Whether results are rounded to bf16 and there are vector instructions for that.
+  /// Whether results are rounded to bf16 and products are fused with sums.
   bool is_short() const { return accuracy_ == MathAccuracy::kBf16 && builder_.target().has_fma(); }
   /// Whether functions of such values are calls of the library.
   bool calls_library(llvm::Value* x) const;

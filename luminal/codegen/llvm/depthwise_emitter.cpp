@@ -85,17 +85,23 @@ class DepthwiseEmitter : WindowEmitter {
                              sum);
         }
       }
+      // A row is stored as soon as it has all it needs, so few sums are in registers at a time.
+      for (const User& user : users)
+        if (user.step == plan_.y.steps() - 1)
+          store_if_inside(sums[static_cast<size_t>(user.row)], y, user.row, x, mask);
     }
-    for (int64_t row = 0; row < code_.together; ++row) {
-      Value* at = ir_.CreateAdd(y, builder_.index(row));
-      const auto store = [&] { store_row(sums[static_cast<size_t>(row)], at, x, mask); };
-      const bool always =
-          row == 0 || (code_.rows % code_.together == 0 && plan_.height % code_.together == 0);
-      if (always)
-        store();
-      else
-        builder_.if_then(ir_.CreateICmpSLT(at, end_), store);
-    }
+  }
+
+  /// Stores row `row` of those from `y` on, unless it is below the last one.
+  void store_if_inside(Value* sum, Value* y, int64_t row, int64_t x, Value* mask) {
+    Value* at = ir_.CreateAdd(y, builder_.index(row));
+    const auto store = [&] { store_row(sum, at, x, mask); };
+    const bool always =
+        row == 0 || (code_.rows % code_.together == 0 && plan_.height % code_.together == 0);
+    if (always)
+      store();
+    else
+      builder_.if_then(ir_.CreateICmpSLT(at, end_), store);
   }
 
   Value* plus_product(Value* a, Value* b, Value* sum) {

@@ -16,7 +16,7 @@ using symbolic::Expr;
 /// Steps of a window whose filter stays in registers, and vectors of a row that are written out.
 constexpr int64_t kMostSteps = 25;
 constexpr int64_t kMostVectors = 8;
-constexpr int64_t kMostTogether = 8;
+constexpr int64_t kMostTogether = 16;
 /// Products of vectors of an item that is worth handing out.
 constexpr int64_t kProductsOfItem = 2048;
 
@@ -46,7 +46,7 @@ class DepthwiseBuilder : WindowBuilder<DepthwiseCode> {
     ScheduleSpace space;
     space.start = schedule();
     SpaceBuilder builder(space);
-    builder.add_up_to("together", {1, 2, 3, 4, 6, 8}, std::min(kMostTogether, plan().height));
+    builder.add_up_to("together", {1, 2, 3, 4, 6, 7, 8, 14, 16}, std::min(kMostTogether, plan().height));
     builder.add_up_to("rows", {1, 2, 4, 7, 8, 14, 16, 28, 32, 56}, plan().height);
     builder.add("chunk", {0, 1, 2, 4});
     builder.add_threads(options_.threads);
@@ -74,8 +74,11 @@ class DepthwiseBuilder : WindowBuilder<DepthwiseCode> {
   }
 
   void choose_rows() {
-    // Few enough for their sums to stay in registers beside the filter.
-    code_->together = std::min<int64_t>(plan().height, target_.vector_registers() == 32 ? 4 : 2);
+    // All of a small plane: which lines lie inside is known then, and each is loaded once.
+    const int64_t some = target_.vector_registers() == 32 ? 4 : 2;
+    code_->together = code_->vectors() == 1 && plan().height <= kMostTogether
+                          ? plan().height
+                          : std::min(plan().height, some);
     code_->rows = plan().height;
     const int64_t wanted = 4 * int64_t{std::max(1, options_.threads)};
     const int64_t row_products = code_->vectors() * steps();

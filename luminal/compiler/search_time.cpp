@@ -14,13 +14,13 @@ namespace {
 /// What part of the time is kept for timing whole plans: as much as comparing takes in so many
 /// runs, within limits.
 constexpr double kLeastForPlans = 0.2;
-constexpr double kMostForPlans = 0.5;
+constexpr double kMostForPlans = 0.6;
 constexpr double kRunsOfPlans = 60;
 /// Runs of each of them, at least; and about as many of kernels that nothing is known of yet.
 constexpr double kRunsOfPlan = 15;
 /// What making data of a plan, moving it, laying out weights for every run that is moved, and
 /// comparing results take, for every byte of them.
-constexpr double kSecondsOfDataPerByte = 1e-8;
+constexpr double kSecondsOfDataPerByte = 1.3e-8;
 /// Seconds that plans are compared for after an interrupt: who interrupts a search waits.
 constexpr double kHurry = 4;
 /// When nothing more is begun: what is in flight then has to end, and the plan to be written.

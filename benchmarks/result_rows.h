@@ -25,6 +25,7 @@ struct ResultRow {
   double read_fraction = 0;                  ///< of reading
   double compute_fraction = 0;               ///< of products in registers
   double peak_gflops = 0;                    ///< of these, for this dtype; 0: not measured
+  bool matrix_registers = false;             ///< these multiply there, not vectors
   size_t e_nodes = 0;                        ///< of the e-graph, where the suite counts them
 };
 

@@ -92,16 +92,18 @@ class Limits {
   void multiply(DType dtype) const {
     const codegen::TestKernel& kernel = dtype == bf16 ? narrow_ : dtype == i8 ? bytes_ : wide_;
     team_.static_loop(kRounds, [&](int64_t begin, int64_t end, int) {
-      alignas(64) std::byte memory[192] = {};
+      alignas(64) std::byte memory[codegen::kPeakBytes] = {};
       kernel({memory}, {}, begin, end);
     });
   }
   static double multiply_flops(DType dtype) {
     // A vector holds half as many f64 as f32 and takes as long.
     if (dtype == f64) return multiply_flops(f32) / 2;
-    return kRounds * peak_operations(dtype == bf16 ? narrow_kind()
-                                     : dtype == i8 ? byte_kind()
-                                                   : PeakKind::kF32);
+    return kRounds * peak_operations(kind_of(dtype));
+  }
+  /// Whether these are products of matrix registers.
+  static bool are_matrices(DType dtype) {
+    return codegen::is_peak_of_matrices(kind_of(dtype), codegen::host_target());
   }
 
   /// Reads memory that no cache holds.
@@ -125,6 +127,9 @@ class Limits {
   static constexpr int64_t kRounds = 40000;
   static constexpr int64_t kBytesOfSums = 4096;  // of a thread
 
+  static PeakKind kind_of(DType dtype) {
+    return dtype == bf16 ? narrow_kind() : dtype == i8 ? byte_kind() : PeakKind::kF32;
+  }
   static PeakKind narrow_kind() {
     const bool dots = codegen::host_target().has(runtime::CpuFeature::kAvx512bf16);
     return dots ? PeakKind::kBf16 : PeakKind::kF32;
@@ -237,7 +242,8 @@ ResultRow result(const std::string& suite, const Case& each, const Row& row, dou
                   .bandwidth_fraction = part.copy,
                   .read_fraction = part.read,
                   .compute_fraction = part.compute,
-                  .peak_gflops = Limits::multiply_flops(each.dtype) / row.multiply / 1e9};
+                  .peak_gflops = Limits::multiply_flops(each.dtype) / row.multiply / 1e9,
+                  .matrix_registers = Limits::are_matrices(each.dtype)};
   for (const auto& [peer, seconds] : row.peers) found.peers[peer] = seconds * 1e6;
   return found;
 }

@@ -43,6 +43,15 @@ class Bars(unittest.TestCase):
         self.assertEqual(found.verdict, "limit")
         self.assertIn("1.764 possible at most: it has 0.550 of copy", found.notes[0])
 
+    def test_half_of_what_matrix_registers_do_will_do(self):
+        def product(share, **others):
+            return row("matmul 512", dtype="bf16", products=share, peers={"torch": 110.0}, **others)
+
+        self.assertEqual(self.verdict(product(0.6)), "below")
+        self.assertEqual(self.verdict(product(0.6, matrix_registers=False)), "below")
+        self.assertEqual(self.verdict(product(0.6, matrix_registers=True)), "holds")
+        self.assertIn("0.5 of products is asked", self.one(product(0.4, matrix_registers=True)).notes[0])
+
     def test_only_searches_of_the_default_budget_say_whether_it_is_kept(self):
         def searched(budget, took):
             return row("anything 1", suite="nets", search_budget_s=budget, search_s=took)

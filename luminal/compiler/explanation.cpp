@@ -212,8 +212,10 @@ class Explainer {
   double peak_of(const std::string& schedule) const {
     const search::MachineLimits& limits = *result_.limits;
     const auto has = [&](const char* mode) { return schedule.find(mode) != std::string::npos; };
-    if (has("mode=dot-bf16") && limits.bf16_flops > 0) return limits.bf16_flops;
-    if (has("mode=dot-i8") && limits.i8_flops > 0) return limits.i8_flops;
+    const bool narrow = has("mode=dot-bf16") || has("mode=amx-bf16");
+    const bool bytes = has("mode=dot-i8") || has("mode=amx-i8");
+    if (narrow && limits.bf16_flops > 0) return limits.bf16_flops;
+    if (bytes && limits.i8_flops > 0) return limits.i8_flops;
     return limits.f32_flops;
   }
 

@@ -15,6 +15,8 @@ namespace luminal::search {
 namespace {
 
 constexpr int64_t kLine = 64;
+/// What a thread writes to.
+constexpr int64_t kOwnBytes = codegen::kPeakBytes;
 /// More than caches hold, but for machines that have the caches of many.
 constexpr int64_t kMemoryBytes = int64_t{192} << 20;
 constexpr int64_t kMostOfSharedCache = int64_t{12} << 20;
@@ -31,14 +33,14 @@ class LimitKernel {
   /// Each thread runs its share of the items, in steps of four, with a second buffer of its own.
   void run(std::byte* shared, std::byte* own, int64_t items) const {
     team_.static_loop(items / 4, [&](int64_t begin, int64_t end, int thread) {
-      void* buffers[] = {shared, own + thread * 4 * kLine};
+      void* buffers[] = {shared, own + thread * kOwnBytes};
       entry_(buffers, nullptr, begin * 4, end * 4, nullptr);
     });
   }
   /// Each thread runs all items, on a buffer of its own.
   void run_each(std::byte* own, int64_t items) const {
     team_.run([&](int thread) {
-      void* buffers[] = {own + thread * 4 * kLine};
+      void* buffers[] = {own + thread * kOwnBytes};
       entry_(buffers, nullptr, 0, items, nullptr);
     });
   }
@@ -91,7 +93,7 @@ MachineLimits measure_limits(runtime::ThreadTeam& team) {
   const runtime::CpuInfo& cpu = runtime::host_cpu();
   MachineLimits limits;
   limits.threads = team.size();
-  const runtime::HostMemory own(team.size() * 4 * kLine);
+  const runtime::HostMemory own(team.size() * kOwnBytes);
   limits.f32_flops = peak(codegen::PeakKind::kF32, own.data(), team);
   limits.bf16_flops = peak(codegen::PeakKind::kBf16, own.data(), team);
   limits.i8_flops = peak(codegen::PeakKind::kI8, own.data(), team);

@@ -1,6 +1,9 @@
 // Tiles in matrix registers: the steps are checked as loops on any machine, the instructions by
 // looking at them.
+#include <set>
+
 #include "checks.h"
+#include "luminal/codegen/llvm/limit_kernels.h"
 
 namespace luminal::codegen {
 namespace {
@@ -29,6 +32,54 @@ TEST(MatrixRegisters, StepsAreRight) {
       }
 }
 
+TEST(MatrixRegisters, RowsComeInRegistersAndAreAskedFor) {
+  const CpuTarget host = host_target();
+  if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
+    GTEST_SKIP() << "this machine has no dot instructions";
+  for (const GemmA rows : {GemmA::kInPlace, GemmA::kPacked})
+    for (const int ahead : {0, 1, 2})
+      for (const int kc : {0, 64})
+        for (const int split : {1, 2}) {
+          SCOPED_TRACE(
+              fmt::format("{} ahead {} kc {} split {}", static_cast<int>(rows), ahead, kc, split));
+          Graph g;
+          Way way{.constants = false};
+          way.more.matrix_registers = true;
+          way.more.spec = GemmSpec{.a_source = rows,
+                                   .b_source = GemmB::kPackedHere,
+                                   .row_block = 32,
+                                   .kc = kc,
+                                   .split = split,
+                                   .ahead = ahead};
+          const Tensor a = g.input("a", {3, 64, 256}, bf16), b = g.input("b", {3, 256, 50}, bf16);
+          check(sample_of({matmul(a, b, f32)}), way, {1e-4, 1e-4});
+          const Tensor c = g.input("c", {256, 96}, i8), d = g.input("d", {256, 40}, i8);
+          check(sample_of({matmul(transpose(c), d, i32)}), way, {});
+          if (HasFailure()) return;
+        }
+}
+
+TEST(MatrixRegisters, WhatIsChosenForThemIsRight) {
+  const CpuTarget host = host_target();
+  if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
+    GTEST_SKIP() << "this machine has no dot instructions";
+  // Rows that fill registers and others, panels that are reused often and seldom.
+  for (const int64_t m : {16, 64, 100, 192})
+    for (const int64_t n : {33, 288}) {
+      SCOPED_TRACE(fmt::format("{} x {}", m, n));
+      Graph g;
+      Way way{.constants = n == 33};
+      way.more.matrix_registers = true;
+      const Tensor a = g.input("a", {m, 128}, bf16), b = g.input("b", {128, n}, bf16);
+      check(sample_of({matmul(a, b, f32)}), way, {1e-4, 1e-4});
+      const Tensor bias = g.input("bias", {n}, bf16);
+      check(sample_of({relu(matmul(rms_norm(a), b) + bias)}), way, {2e-2, 2e-2});
+      const Tensor c = g.input("c", {m, 192}, i8), d = g.input("d", {n, 192}, i8);
+      check(sample_of({matmul(c, transpose(d), i32)}), way, {});
+      if (HasFailure()) return;
+    }
+}
+
 TEST(MatrixRegisters, TheLoopHoldsEverythingInThem) {
   const CpuTarget target = cpu_target("sapphirerapids");
   for (const DType dtype : {DType::kBF16, DType::kI8}) {
@@ -55,6 +106,31 @@ TEST(MatrixRegisters, TheLoopHoldsEverythingInThem) {
     EXPECT_EQ(text.substr(first, last - first).find("tilestored"), std::string::npos);
     EXPECT_NE(text.find("ldtilecfg"), std::string::npos);
   }
+}
+
+TEST(MatrixRegisters, TheirPeakMultipliesThemAndNothingElse) {
+  const CpuTarget target = cpu_target("sapphirerapids");
+  for (const PeakKind kind : {PeakKind::kBf16, PeakKind::kI8}) {
+    EXPECT_TRUE(is_peak_of_matrices(kind, target));
+    EXPECT_FALSE(is_peak_of_matrices(kind, cpu_target("znver4")));
+    const std::string text = KernelCompiler(target).assembly_text(peak_source(kind));
+    const std::string multiply = kind == PeakKind::kBf16 ? "tdpbf16ps" : "tdpbssd";
+    int count = 0;
+    for (size_t at = text.find(multiply); at != std::string::npos;
+         at = text.find(multiply, at + 1)) {
+      ++count;
+      // The processor refuses one register twice.
+      std::set<std::string> registers;
+      const std::string line = text.substr(at, text.find('\n', at) - at);
+      for (size_t r = line.find("%tmm"); r != std::string::npos; r = line.find("%tmm", r + 1))
+        registers.insert(line.substr(r, 5));
+      EXPECT_EQ(registers.size(), 3u) << line;
+    }
+    EXPECT_EQ(count, 4) << text;
+  }
+  // Two operations for each of 16 x 16 sums of 16 words of two or four elements, four times.
+  EXPECT_EQ(peak_operations(PeakKind::kBf16, target), 4 * 2 * 16 * 16 * 32);
+  EXPECT_EQ(peak_operations(PeakKind::kI8, target), 4 * 2 * 16 * 16 * 64);
 }
 
 }  // namespace

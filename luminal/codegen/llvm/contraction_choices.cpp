@@ -51,8 +51,8 @@ Reason tile_refusal(const GemmChoices& each, const GemmProblem& problem, const G
                     const CpuTarget& target) {
   if (is_amx(each.mode)) {
     if (each.mr != 32 || each.nr != 32) return "matrix registers hold tiles of 32x32";
-    if (each.unroll != 1 || each.ahead != 0) return "matrix registers take unroll=1 and ahead=0";
-    if (each.a == GemmA::kRowsAhead) return "matrix registers ask for nothing early";
+    if (each.unroll != 1) return "matrix registers take unroll=1";
+    if (each.a == GemmA::kRowsAhead) return "matrix registers ask for rows and the matrix alike";
     return std::nullopt;
   }
   if (each.nr % layout.lanes() != 0)
@@ -65,11 +65,21 @@ Reason tile_refusal(const GemmChoices& each, const GemmProblem& problem, const G
   return std::nullopt;
 }
 
+/// Why the next panel cannot be asked for. (Matrix registers ask for what this one has next.)
+Reason ahead_refusal(const GemmChoices& each, const GemmProblem& problem) {
+  if (each.ahead == 0 || each.b == GemmB::kPrepacked || is_amx(each.mode)) return std::nullopt;
+  if (!problem.b_plain)
+    return "only a plain matrix or one that is packed ahead can be asked for early";
+  if (problem.b_columns && (each.kc > 0 || each.split > 1))
+    return "a matrix that runs along k cannot be asked for early in passes or parts";
+  return std::nullopt;
+}
+
 Reason rows_refusal(const GemmChoices& each, const GemmProblem& problem) {
   if (each.a == GemmA::kRowsAhead && each.ahead > 0)
     return "either rows or the matrix are asked for early";
   if (each.a != GemmA::kPacked) return std::nullopt;
-  if (each.mode != GemmMode::kFma) return "dots take neighbours along k";
+  if (each.mode != GemmMode::kFma && !is_amx(each.mode)) return "dots take neighbours along k";
   if (!problem.a_panels || problem.m % each.mr != 0)
     return fmt::format("rows do not fill panels of {}", each.mr);
   return std::nullopt;
@@ -100,11 +110,7 @@ Reason gemm_refusal(const GemmChoices& each, const ContractionSchedule& chosen,
   if (each.kc > 0 && each.mode == GemmMode::kDotI8) return "dots of i8 take all of k in one pass";
   const int unit = is_amx(each.mode) ? 64 : layout.group();
   if (each.kc % unit != 0) return fmt::format("kc is no multiple of {}", unit);
-  const bool packed_ahead = each.b == GemmB::kPrepacked;
-  if (each.ahead > 0 && !packed_ahead && !problem.b_plain)
-    return "only a plain matrix or one that is packed ahead can be asked for early";
-  if (each.ahead > 0 && !packed_ahead && problem.b_columns && (each.kc > 0 || each.split > 1))
-    return "a matrix that runs along k cannot be asked for early in passes or parts";
+  if (Reason why = ahead_refusal(each, problem)) return why;
   if (Reason why = rows_refusal(each, problem)) return why;
   return split_refusal(each, problem);
 }
@@ -219,7 +225,8 @@ ScheduleSpace gemm_space(const ContractionSchedule& chosen, const CpuTarget& tar
   builder.add_up_to("kc", {0, 128, 256, 512, 1024, 2048}, problem.k - 1);
   builder.add_up_to("split", {1, 2, 4, 8, 16, 32}, std::max<int64_t>(1, problem.k / kLeastPart));
   builder.add("unroll", {1, 2, 4});
-  if (problem.b_plain || problem.b_constant) builder.add("ahead", {0, 1, 2});
+  const bool has_amx = std::any_of(chosen.modes.begin(), chosen.modes.end(), is_amx);
+  if (problem.b_plain || problem.b_constant || has_amx) builder.add("ahead", {0, 1, 2});
   builder.add("chunk", {0, 1, 2, 4, 16});
   builder.add_threads(options.threads);
   std::vector<int64_t> modes;

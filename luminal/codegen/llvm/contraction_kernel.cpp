@@ -6,6 +6,7 @@
 
 #include "luminal/codegen/llvm/contraction_choices.h"
 #include "luminal/codegen/llvm/contraction_schedule.h"
+#include "luminal/codegen/llvm/gemm_amx.h"
 #include "luminal/codegen/llvm/gemm_emitter.h"
 #include "luminal/codegen/llvm/gemm_panels.h"
 #include "luminal/codegen/llvm/gemv_emitter.h"
@@ -27,6 +28,8 @@ using symbolic::Expr;
 /// Axes of panels of rows while they are written; no kernel has so many of its own.
 constexpr int64_t kTileAxis = kernel::kFirstBoundAxis - 256;
 constexpr int64_t kRowAxis = kTileAxis + 1;
+constexpr int64_t kStepAxis = kTileAxis + 2;
+constexpr int64_t kWithinAxis = kTileAxis + 3;
 
 class ContractionBuilder {
  public:
@@ -69,7 +72,8 @@ class ContractionBuilder {
     return spec.mode == GemmMode::kFma && spec.a_source == GemmA::kInPlace;  // dots need neighbours
   }
 
-  /// Stores an operand in panels of as many rows as a tile has, k running down.
+  /// Stores an operand in panels of as many rows as a tile has: k running down, or rows of matrix
+  /// registers.
   void pack_rows(ProductOperand& a, const AxisGroup& k) {
     const int64_t mr = specs_[0].mr;
     const Expr tile = Expr::axis(kTileAxis, floor_div(plan_.m.extent, mr));
@@ -83,12 +87,23 @@ class ContractionBuilder {
           shape.push_back(axis.axis_extent());
         }
     std::vector<Expr> begin = at;
-    begin.insert(begin.end(), 3, 0);
-    at.insert(at.end(), {tile, k.flat, row});
-    shape.insert(shape.end(), {floor_div(plan_.m.extent, mr), k.extent, mr});
     const DType dtype = specs_[0].a;
-    const symbolic::Binding rows{plan_.m.flat, tile * mr + row};
-    BodyId value = arena_.substitute(a.value, std::span(&rows, 1));
+    std::vector<symbolic::Binding> bindings{{plan_.m.flat, tile * mr + row}};
+    at.push_back(tile);
+    shape.push_back(floor_div(plan_.m.extent, mr));
+    if (specs_[0].has_matrix_registers()) {
+      const int64_t width = int64_t{kAmxRowBytes} * 8 / graph::bits(dtype);
+      const Expr step = Expr::axis(kStepAxis, floor_div(k.extent, width));
+      const Expr within = Expr::axis(kWithinAxis, width);
+      bindings.push_back({k.flat, step * width + within});
+      at.insert(at.end(), {step, row, within});
+      shape.insert(shape.end(), {floor_div(k.extent, width), mr, width});
+    } else {
+      at.insert(at.end(), {k.flat, row});
+      shape.insert(shape.end(), {k.extent, mr});
+    }
+    begin.resize(at.size(), 0);
+    BodyId value = arena_.substitute(a.value, bindings);
     if (a.dtype != dtype) value = arena_.op(Op::kCast, dtype, {value});
     const NodeId tensor = private_tensor(arena_, {dtype, shape});
     std::vector<Expr> axes = at;
@@ -171,7 +186,7 @@ class ContractionBuilder {
     code->specs = specs_;
     code->round_each = options_.round_each;
     // Operands want the caches too.
-    code->streaming = !gemv_ && !has_matrix_registers(specs_[0].mode) &&
+    code->streaming = !gemv_ && !specs_[0].has_matrix_registers() &&
                       code->stores_lines(options_.streaming_bytes / 2);
     const kernel::CanonicalKernel canonical = kernel::canonicalize(arena_, kernel_);
     code->tensors = canonical.tensors;
@@ -258,10 +273,6 @@ class ContractionBuilder {
   static void add_buffer(CpuLaunch& launch, const LaunchBuffer& buffer, runtime::BufferUse use) {
     launch.buffers.push_back(buffer);
     launch.source.entries[0].buffers.push_back(use);
-  }
-
-  static bool has_matrix_registers(GemmMode mode) {
-    return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8;
   }
 
   runtime::BufferUse use_of(NodeId tensor) const {

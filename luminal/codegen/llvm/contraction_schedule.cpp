@@ -345,7 +345,8 @@ class Scheduler {
     spec.mode = mode;
     schedule_.modes = {mode};
     if ((more_.matrix_registers || has_matrix_registers(mode)) && fill_matrix_registers(mode)) {
-      const GemmSpec other = with_matrix_registers(spec);
+      const GemmSpec other =
+          more_.spec ? with_matrix_registers(spec) : fed_matrix_registers(spec, problem);
       schedule_.modes.push_back(other.mode);
       if (more_.matrix_registers || problem.m >= 16) spec = other;
     }

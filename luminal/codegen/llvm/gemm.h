@@ -36,7 +36,8 @@ enum class GemmB {
 enum class GemmA {
   kInPlace,    ///< read as it lies
   kRows,       ///< copied, by a launch before, if k does not run along memory
-  kPacked,     ///< copied into panels of mr rows, k running down: for fma, if rows fill panels
+  kPacked,     ///< copied into panels of mr rows, if rows fill them: k running down for fma, one
+               ///< matrix register after the other for these
   kRowsAhead,  ///< as kRows, those of the next tile being asked for meanwhile
 };
 
@@ -70,11 +71,18 @@ struct GemmSpec {
   int row_tail = 0;         ///< another tile for at most so many rows; 0: none
   int column_tail = 0;      ///< another tile for at most so many columns; 0: none
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
-  int ahead = 0;            ///< lines of what comes next that a tile asks for in a step of k
+  int ahead = 0;            ///< lines of what comes next that a tile asks for in a step of k; with
+                            ///< matrix registers: how many steps later what it asks for is used
   GemmBlocks blocks = {};   ///< with tiles of fma or bf16 dots
 
-  /// Lines that a tile asks for in a step of k, of the matrix or of rows.
-  int lines_ahead() const { return a_source == GemmA::kRowsAhead ? 1 : ahead; }
+  bool has_matrix_registers() const {
+    return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8;
+  }
+  /// Lines that a tile is told to ask for in a step of k, of the matrix or of rows.
+  int lines_ahead() const {
+    if (has_matrix_registers()) return 0;
+    return a_source == GemmA::kRowsAhead ? 1 : ahead;
+  }
 };
 
 /// Facts about a spec on a target.
@@ -140,6 +148,8 @@ struct GemmProblem {
 
 /// A spec with matrix registers instead of dot instructions.
 GemmSpec with_matrix_registers(GemmSpec spec);
+/// The same with what is good for them: they are fed from the second cache at best.
+GemmSpec fed_matrix_registers(GemmSpec spec, const GemmProblem& problem);
 /// How many rows a tile over blocks of four-bit weights has at most.
 int most_rows_of_blocks(const CpuTarget& target);
 /// The same spec, of blocks, with another number of rows.

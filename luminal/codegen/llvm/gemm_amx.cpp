@@ -192,8 +192,22 @@ class AmxTile {
     });
   }
 
+  /// Asks for a register of A or B that is used `ahead` steps later.
+  void ask_ahead(Value* pointer, Value* row_bytes, Value* step) {
+    constexpr int kFirstCache = 3;
+    if (spec_.ahead == 0) return;
+    Value* line = builder_.offset(pointer, ir_.CreateMul(step, builder_.index(spec_.ahead)));
+    for (int row = 0; row < kAmxRows; ++row) {
+      builder_.prefetch(line, kFirstCache);
+      line = builder_.offset(line, row_bytes);
+    }
+  }
+
   Carried run(const Carried& initial) {
     Carried state = initial;
+    // A step is as many units as a register has rows of B.
+    Value* a_step = ir_.CreateMul(argument(kTileAStep), builder_.index(kAmxRows));
+    Value* b_step = ir_.CreateMul(argument(kTileBStep), builder_.index(kAmxRows));
     state.push_back(argument(kTileA));
     state.push_back(argument(kTileB));
     Value* full = ir_.getInt16(kAmxRows);
@@ -202,20 +216,28 @@ class AmxTile {
         [&](Value*, llvm::ArrayRef<Value*> now) {
           Value* a = now[4];
           Value* b = now[5];
-          Value* rows_of_a[2] = {
-              matrices_->load(rows_[0], a, argument(kTileARow)),
-              matrices_->load(rows_[1], builder_.offset(a, second_rows_), argument(kTileARow))};
-          Value* columns_of_b[2] = {
-              matrices_->load(full, b, argument(kTileBStep)),
-              matrices_->load(full, builder_.offset(b, kAmxRowBytes), argument(kTileBStep))};
+          const auto row_of_a = [&](size_t r) {
+            return r == 0 ? a : builder_.offset(a, second_rows_);
+          };
+          const auto column_of_b = [&](size_t c) {
+            return builder_.offset(b, static_cast<int64_t>(c) * kAmxRowBytes);
+          };
+          Value* columns[2] = {};
           Carried next;
-          for (size_t r = 0; r < 2; ++r)
-            for (size_t c = 0; c < 2; ++c)
-              next.push_back(
-                  matrices_->multiply(rows_[r], now[2 * r + c], rows_of_a[r], columns_of_b[c]));
-          next.push_back(builder_.offset(a, kAmxRowBytes));
-          next.push_back(
-              builder_.offset(b, ir_.CreateMul(argument(kTileBStep), builder_.index(kAmxRows))));
+          // Loads, and lines that are asked for, lie between products.
+          for (size_t r = 0; r < 2; ++r) {
+            Value* row = matrices_->load(rows_[r], row_of_a(r), argument(kTileARow));
+            for (size_t c = 0; c < 2; ++c) {
+              if (r == 0) columns[c] = matrices_->load(full, column_of_b(c), argument(kTileBStep));
+              next.push_back(matrices_->multiply(rows_[r], now[2 * r + c], row, columns[c]));
+              if (c == 0)
+                ask_ahead(row_of_a(r), argument(kTileARow), a_step);
+              else
+                ask_ahead(column_of_b(r), argument(kTileBStep), b_step);
+            }
+          }
+          next.push_back(builder_.offset(a, a_step));
+          next.push_back(builder_.offset(b, b_step));
           return next;
         });
   }
@@ -240,6 +262,22 @@ class AmxTile {
 
 llvm::Function* emit_amx_tile(VectorBuilder& builder, const GemmSpec& spec) {
   return AmxTile(builder, spec).emit();
+}
+
+void emit_amx_rounds(VectorBuilder& builder, GemmMode mode, Value* begin, Value* end, Value* out) {
+  AmxMatrices matrices(builder, mode);
+  Value* rows = builder.ir().getInt16(kAmxRows);
+  Value* bytes = builder.index(kAmxRowBytes);
+  Value* a = matrices.load(rows, out, bytes);
+  Value* b = matrices.load(rows, out, bytes);
+  Carried sums;
+  for (int i = 0; i < kAmxRoundProducts; ++i) sums.push_back(matrices.zero(rows));
+  sums = builder.loop(begin, end, builder.index(1), sums, [&](Value*, llvm::ArrayRef<Value*> now) {
+    Carried next;
+    for (Value* sum : now) next.push_back(matrices.multiply(rows, sum, a, b));
+    return next;
+  });
+  for (Value* sum : sums) matrices.store(rows, out, bytes, sum);
 }
 
 }  // namespace luminal::codegen

@@ -12,9 +12,16 @@ namespace luminal::codegen {
 inline constexpr int kAmxRows = 16;
 inline constexpr int kAmxColumns = 16;
 inline constexpr int kAmxRowBytes = 64;
+/// Products of registers that a round of the loop below has.
+inline constexpr int kAmxRoundProducts = 4;
 
 /// Adds the function to the module; the builder's place is kept. The spec has tiles of 32 x 32, and
 /// k is a multiple of what one register holds.
 llvm::Function* emit_amx_tile(VectorBuilder& builder, const GemmSpec& spec);
+
+/// Writes a loop that does nothing but multiply registers, `kAmxRoundProducts` each round, and puts
+/// sums at `out`, where there is room for one register. The target must have them.
+void emit_amx_rounds(VectorBuilder& builder, GemmMode mode, llvm::Value* begin, llvm::Value* end,
+                     llvm::Value* out);
 
 }  // namespace luminal::codegen

@@ -49,7 +49,7 @@ class GemmEmitter : PanelEmitter {
 
   void emit_tiles() {
     const bool direct = code_.direct_position().has_value();
-    if (spec_.mode == GemmMode::kAmxBf16 || spec_.mode == GemmMode::kAmxI8) {
+    if (spec_.has_matrix_registers()) {
       full_ = storing_ = emit_amx_tile(builder_, spec_);
       return;
     }
@@ -157,7 +157,7 @@ class GemmEmitter : PanelEmitter {
       pack(product, steps, panel);
     });
     Value* units = builder_.offset(panel, layout.header_bytes());
-    Value* next = spec_.ahead > 0 && each.b.place ? next_panel(each.b) : nullptr;
+    Value* next = spec_.lines_ahead() > 0 && each.b.place ? next_panel(each.b) : nullptr;
     if (!in_place) return {units, packed_step, next};
     Value* k_row = body_.index(each.b.place->k_stride * element_bytes(each.b));
     Value* source = builder_.offset(source_of(each.b, column_), ir_.CreateMul(steps.first, k_row));
@@ -183,7 +183,7 @@ class GemmEmitter : PanelEmitter {
   /// next if one tile uses a line once and for all, else what all tiles use next.
   Value* next_packed(Value* units, const GemmLayout& layout, const Expr& k) {
     constexpr int64_t kLittle = 4096;
-    if (spec_.ahead == 0) return nullptr;
+    if (spec_.lines_ahead() == 0) return nullptr;
     if (spec_.kc > 0) return builder_.offset(units, spec_.kc / layout.group() * layout.row_bytes());
     const bool one_tile = plan_.m.extent.bounds().hi <= spec_.mr;
     return builder_.offset(units,
@@ -361,8 +361,10 @@ class GemmEmitter : PanelEmitter {
     start = builder_.offset(start, ir_.CreateMul(row, a_row));
     TileArguments arguments(spec_.lines_ahead() > 0 ? kTileArguments : kTileCommon);
     arguments[kTileA] = builder_.offset(start, ir_.CreateMul(k_begin, a_element));
-    // A panel has the elements of one step side by side; tiles begin where panels do.
-    arguments[kTileARow] = spec_.a_source == GemmA::kPacked ? builder_.index(bytes) : a_row;
+    // A panel has the elements of one step side by side, or the rows of registers; tiles begin
+    // where panels do.
+    const int64_t in_panel = spec_.has_matrix_registers() ? kAmxRowBytes : bytes;
+    arguments[kTileARow] = spec_.a_source == GemmA::kPacked ? builder_.index(in_panel) : a_row;
     arguments[kTileAStep] = ir_.CreateMul(a_element, builder_.index(layout_.group()));
     arguments[kTileB] = panel.pointer;
     arguments[kTileBStep] = panel.step;
@@ -374,7 +376,7 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileFirst] = first;
     if (spec_.a_source == GemmA::kRowsAhead)
       set_rows_ahead(arguments.data());
-    else if (spec_.ahead > 0)
+    else if (spec_.lines_ahead() > 0)
       set_ahead(plan_.products[product], row, k_begin, panel.next, arguments.data());
     return arguments;
   }

@@ -354,9 +354,34 @@ GemmSpec with_matrix_registers(GemmSpec spec) {
   spec.k_unroll = 1;
   spec.row_tail = spec.column_tail = 0;
   spec.whole_rows = false;
-  spec.ahead = 0;
   if (spec.a_source == GemmA::kRowsAhead) spec.a_source = GemmA::kRows;
   if (spec.kc > 0 && spec.row_block == 0) spec.row_block = 256;
+  return spec;
+}
+
+GemmSpec fed_matrix_registers(GemmSpec spec, const GemmProblem& problem) {
+  // Four products of registers take 64 cycles and four kilobytes, which is as much as the second
+  // cache gives. The processor does not look far enough ahead to have them in time, above all when
+  // it runs two threads.
+  spec = with_matrix_registers(spec);
+  spec.ahead = 1;
+  // Rows that begin at the same place of a page fight for places in caches: a copy has the rows of
+  // a register in a row.
+  constexpr int64_t kOften = 256;
+  if (problem.a_panels && problem.a_aligned && problem.m % spec.mr == 0 && problem.n >= kOften)
+    spec.a_source = GemmA::kPacked;
+  // All panels meet some rows that stay in the second cache, each thread its own. The panels are
+  // packed before, or every block of rows would pack them again.
+  constexpr int64_t kNearBytes = 1 << 20;
+  constexpr int64_t kFewestRows = 64;
+  constexpr int64_t kMostRows = 256;
+  const int64_t row_bytes = std::max<int64_t>(1, problem.k * graph::bits(problem.a) / 8);
+  const int64_t own = (problem.m + problem.threads - 1) / problem.threads;
+  if (spec.split > 1 || spec.kc > 0 || problem.batch > 1 || own < kFewestRows) return spec;
+  const int64_t near = std::clamp(kNearBytes / row_bytes, kFewestRows, kMostRows);
+  spec.row_block = static_cast<int>((std::min(own, near) + spec.mr - 1) / spec.mr) * spec.mr;
+  spec.rows_outer = true;
+  spec.b_source = GemmB::kPrepacked;
   return spec;
 }
 

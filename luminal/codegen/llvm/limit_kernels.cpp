@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "luminal/codegen/llvm/gemm_amx.h"
 #include "luminal/codegen/llvm/vector_builder.h"
 
 namespace luminal::codegen {
@@ -25,7 +26,14 @@ llvm::Value* next_sum(VectorBuilder& builder, PeakKind kind, llvm::Value* x, llv
                                 {sum, pairs, pairs});
 }
 
+GemmMode mode_of_matrices(PeakKind kind) {
+  return kind == PeakKind::kBf16 ? GemmMode::kAmxBf16 : GemmMode::kAmxI8;
+}
+
 void emit_peak(VectorBuilder& builder, const EntryArguments& entry, PeakKind kind) {
+  if (is_peak_of_matrices(kind, builder.target()))
+    return emit_amx_rounds(builder, mode_of_matrices(kind), entry.begin, entry.end,
+                           builder.buffer(entry, 0));
   llvm::IRBuilder<>& ir = builder.ir();
   const int lanes = builder.target().lanes(32);
   llvm::Type* type =
@@ -89,6 +97,11 @@ bool has_peak(PeakKind kind, const CpuTarget& target) {
   return target.has(kind == PeakKind::kBf16 ? CpuFeature::kAvx512bf16 : CpuFeature::kAvx512vnni);
 }
 
+bool is_peak_of_matrices(PeakKind kind, const CpuTarget& target) {
+  if (kind == PeakKind::kF32) return false;
+  return target.has(kind == PeakKind::kBf16 ? CpuFeature::kAmxBf16 : CpuFeature::kAmxInt8);
+}
+
 KernelSource peak_source(PeakKind kind) {
   static constexpr const char* kNames[] = {"f32", "bf16", "i8"};
   return source_of(fmt::format("peak of {}", kNames[static_cast<int>(kind)]),
@@ -100,6 +113,8 @@ KernelSource peak_source(PeakKind kind) {
 
 double peak_operations(PeakKind kind, const CpuTarget& target) {
   const double group = kind == PeakKind::kF32 ? 1 : kind == PeakKind::kBf16 ? 2 : 4;
+  if (is_peak_of_matrices(kind, target))
+    return 2 * group * kAmxRows * kAmxRows * kAmxColumns * kAmxRoundProducts;
   return 2 * group * target.lanes(32) * sums_of(target);
 }
 

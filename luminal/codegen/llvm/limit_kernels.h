@@ -13,9 +13,13 @@ enum class PeakKind : uint8_t { kF32, kBf16, kI8 };
 
 /// Whether the target has instructions for it.
 bool has_peak(PeakKind kind, const CpuTarget& target);
+/// Whether matrix registers do it, and not vectors.
+bool is_peak_of_matrices(PeakKind kind, const CpuTarget& target);
 
-/// Its entry "kernel" multiplies and adds vectors, one round per item. It has one buffer of 128
-/// bytes.
+/// Bytes of the buffer of the kernel below.
+inline constexpr int64_t kPeakBytes = 1024;
+/// Its entry "kernel" multiplies and adds vectors or matrix registers, one round per item. It has
+/// one buffer.
 KernelSource peak_source(PeakKind kind);
 /// Operations (two per product) of one round.
 double peak_operations(PeakKind kind, const CpuTarget& target);

@@ -59,6 +59,33 @@ TEST(MatrixRegisters, RowsComeInRegistersAndAreAskedFor) {
         }
 }
 
+TEST(MatrixRegisters, NeitherRowsNorKNeedFillThem) {
+  const CpuTarget host = host_target();
+  if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
+    GTEST_SKIP() << "this machine has no dot instructions";
+  for (const int64_t k : {3, 31, 33, 131, 200})
+    for (const int64_t m : {2, 70})
+      for (const bool transposed : {false, true})
+        for (const auto& [kc, split] : {std::pair{0, 1}, {64, 1}, {64, 3}}) {
+          SCOPED_TRACE(fmt::format("{} x {} {} kc {} split {}", m, k, transposed, kc, split));
+          Graph g;
+          const auto matrix = [&](std::string name, DType dtype) {
+            return transposed ? transpose(g.input(name, {45, k}, dtype))
+                              : g.input(name, {k, 45}, dtype);
+          };
+          Way way{.constants = transposed};
+          way.more.matrix_registers = true;
+          way.more.spec =
+              GemmSpec{.b_source = GemmB::kPackedHere, .row_block = 32, .kc = kc, .split = split};
+          const Tensor a = g.input("a", {m, k}, bf16);
+          check(sample_of({matmul(a, matrix("b", bf16), f32)}), way, {1e-4, 1e-4});
+          // What is past the end of k is no zero before it is made one.
+          check(sample_of({matmul(cos(a), exp(matrix("c", bf16)), f32)}), way, {1e-2, 1e-2});
+          check(sample_of({matmul(g.input("d", {m, k}, i8), matrix("e", i8), i32)}), way, {});
+          if (HasFailure()) return;
+        }
+}
+
 TEST(MatrixRegisters, WhatIsChosenForThemIsRight) {
   const CpuTarget host = host_target();
   if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
@@ -76,6 +103,8 @@ TEST(MatrixRegisters, WhatIsChosenForThemIsRight) {
       check(sample_of({relu(matmul(rms_norm(a), b) + bias)}), way, {2e-2, 2e-2});
       const Tensor c = g.input("c", {m, 192}, i8), d = g.input("d", {n, 192}, i8);
       check(sample_of({matmul(c, transpose(d), i32)}), way, {});
+      const Tensor e = g.input("e", {m, 131}, bf16), h = g.input("h", {131, n}, bf16);
+      check(sample_of({matmul(e, h, f32)}), way, {1e-4, 1e-4});
       if (HasFailure()) return;
     }
 }

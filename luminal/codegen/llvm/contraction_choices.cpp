@@ -78,8 +78,14 @@ Reason ahead_refusal(const GemmChoices& each, const GemmProblem& problem) {
 Reason rows_refusal(const GemmChoices& each, const GemmProblem& problem) {
   if (each.a == GemmA::kRowsAhead && each.ahead > 0)
     return "either rows or the matrix are asked for early";
+  if (is_amx(each.mode)) {
+    if (each.a == GemmA::kPacked && !problem.a_panels) return "rows are not one axis";
+    if (each.a != GemmA::kPacked && !problem.k_fills)
+      return "k ends within a matrix register: rows take a=packed";
+    return std::nullopt;
+  }
   if (each.a != GemmA::kPacked) return std::nullopt;
-  if (each.mode != GemmMode::kFma && !is_amx(each.mode)) return "dots take neighbours along k";
+  if (each.mode != GemmMode::kFma) return "dots take neighbours along k";
   if (!problem.a_panels || problem.m % each.mr != 0)
     return fmt::format("rows do not fill panels of {}", each.mr);
   return std::nullopt;

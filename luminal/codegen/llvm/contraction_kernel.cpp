@@ -73,10 +73,11 @@ class ContractionBuilder {
   }
 
   /// Stores an operand in panels of as many rows as a tile has: k running down, or rows of matrix
-  /// registers.
+  /// registers, with zeros where there are no rows or k ends within a register.
   void pack_rows(ProductOperand& a, const AxisGroup& k) {
     const int64_t mr = specs_[0].mr;
-    const Expr tile = Expr::axis(kTileAxis, floor_div(plan_.m.extent, mr));
+    const Expr tiles = ceil_div(plan_.m.extent, mr);
+    const Expr tile = Expr::axis(kTileAxis, tiles);
     const Expr row = Expr::axis(kRowAxis, mr);
     std::vector<Expr> at;
     graph::Shape shape;
@@ -89,15 +90,20 @@ class ContractionBuilder {
     std::vector<Expr> begin = at;
     const DType dtype = specs_[0].a;
     std::vector<symbolic::Binding> bindings{{plan_.m.flat, tile * mr + row}};
+    std::vector<Expr> inside;
+    Expr steps = k.extent;
     at.push_back(tile);
-    shape.push_back(floor_div(plan_.m.extent, mr));
+    shape.push_back(tiles);
+    if (!divisible_by(plan_.m.extent, mr)) inside.push_back(less(tile * mr + row, plan_.m.extent));
     if (specs_[0].has_matrix_registers()) {
       const int64_t width = int64_t{kAmxRowBytes} * 8 / graph::bits(dtype);
-      const Expr step = Expr::axis(kStepAxis, floor_div(k.extent, width));
+      const Expr step = Expr::axis(kStepAxis, ceil_div(k.extent, width));
       const Expr within = Expr::axis(kWithinAxis, width);
       bindings.push_back({k.flat, step * width + within});
+      if (!divisible_by(k.extent, width)) inside.push_back(less(step * width + within, k.extent));
       at.insert(at.end(), {step, row, within});
-      shape.insert(shape.end(), {floor_div(k.extent, width), mr, width});
+      shape.insert(shape.end(), {ceil_div(k.extent, width), mr, width});
+      steps = ceil_div(k.extent, width) * width;
     } else {
       at.insert(at.end(), {k.flat, row});
       shape.insert(shape.end(), {k.extent, mr});
@@ -105,13 +111,15 @@ class ContractionBuilder {
     begin.resize(at.size(), 0);
     BodyId value = arena_.substitute(a.value, bindings);
     if (a.dtype != dtype) value = arena_.op(Op::kCast, dtype, {value});
+    if (!inside.empty())
+      value = arena_.where(inside, value, arena_.constant(graph::Scalar::of(dtype, 0)));
     const NodeId tensor = private_tensor(arena_, {dtype, shape});
     std::vector<Expr> axes = at;
     std::erase_if(axes, [](const Expr& axis) { return !axis.is_axis(); });
     launches_.add_stored(axes, value, tensor, at);
     a.value = arena_.load(tensor, at);
     a.dtype = dtype;
-    a.place = {tensor, position_of(begin, shape), k.extent, mr};
+    a.place = {tensor, position_of(begin, shape), steps, mr};
   }
 
   void make_readable(ProductOperand& a) {

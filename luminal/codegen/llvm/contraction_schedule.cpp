@@ -344,11 +344,14 @@ class Scheduler {
     spec.accumulator = problem.accumulator;
     spec.mode = mode;
     schedule_.modes = {mode};
-    if ((more_.matrix_registers || has_matrix_registers(mode)) && fill_matrix_registers(mode)) {
+    problem.k_fills = fill_matrix_registers(mode);
+    if ((more_.matrix_registers || has_matrix_registers(mode)) && mode != GemmMode::kFma &&
+        (problem.k_fills || can_fill_matrix_registers())) {
       const GemmSpec other =
           more_.spec ? with_matrix_registers(spec) : fed_matrix_registers(spec, problem);
       schedule_.modes.push_back(other.mode);
       if (more_.matrix_registers || problem.m >= 16) spec = other;
+      if (spec.has_matrix_registers() && !problem.k_fills) spec.a_source = GemmA::kPacked;
     }
     spec.panel = gemm_panel(spec, problem);
     if (spec.b_source == GemmB::kInPlace && (!problem.b_readable || mode != GemmMode::kFma))
@@ -375,9 +378,14 @@ class Scheduler {
     const bool bytes = mode == GemmMode::kDotI8 && target_.has(runtime::CpuFeature::kAmxInt8);
     return bits || bytes;
   }
+  /// Whether rows can be copied with zeros where k ends within a register.
+  bool can_fill_matrix_registers() const {
+    return schedule_.problem.a_panels &&
+           std::all_of(plan_.products.begin(), plan_.products.end(),
+                       [](const Product& each) { return each.k.extent.is_constant(); });
+  }
   /// Whether every step of k fills the registers: what lies past the end of k is not zero.
   bool fill_matrix_registers(GemmMode mode) const {
-    if (mode == GemmMode::kFma) return false;
     return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
       return divisible_by(each.k.extent, mode == GemmMode::kDotBf16 ? 32 : 64);
     });

@@ -21,8 +21,8 @@ enum class GemmMode {
   kFma,      ///< multiply and add in the accumulator's type
   kDotBf16,  ///< pairs of bf16 into f32 (denormals count as zero)
   kDotI8,    ///< groups of four i8 into i32, exact
-  kAmxBf16,  ///< as kDotBf16, by matrix registers; k is a multiple of 32
-  kAmxI8,    ///< as kDotI8, by matrix registers; k is a multiple of 64
+  kAmxBf16,  ///< as kDotBf16, by matrix registers with 32 steps of k in a row
+  kAmxI8,    ///< as kDotI8, by matrix registers with 64
 };
 
 /// Where B comes from.
@@ -36,8 +36,8 @@ enum class GemmB {
 enum class GemmA {
   kInPlace,    ///< read as it lies
   kRows,       ///< copied, by a launch before, if k does not run along memory
-  kPacked,     ///< copied into panels of mr rows, if rows fill them: k running down for fma, one
-               ///< matrix register after the other for these
+  kPacked,     ///< copied into panels of mr rows: k running down for fma, if rows fill panels;
+               ///< one matrix register after the other for these, zeros where k ends within one
   kRowsAhead,  ///< as kRows, those of the next tile being asked for meanwhile
 };
 
@@ -140,6 +140,7 @@ struct GemmProblem {
   bool a_panels = false;    ///< A is of one row and one k axis, so that it can be packed
   bool b_one_k = true;      ///< k is one axis of B, so that parts of it can be packed
   bool b_plain = false;     ///< a matrix that lies in memory, whichever way
+  bool k_fills = true;      ///< k is a multiple of what a row of a matrix register holds
   bool a_aligned = false;   ///< rows of A begin at the same place of a page
   bool streams = false;     ///< the result is so large that whole tiles store past the caches
   int threads = 1;

@@ -369,6 +369,11 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileB] = panel.pointer;
     arguments[kTileBStep] = panel.step;
     arguments[kTileUnits] = ir_.CreateUDiv(k_count, builder_.index(layout_.group()));
+    // Past the end of k there are zeros in registers.
+    if (spec_.has_matrix_registers())
+      arguments[kTileUnits] =
+          ir_.CreateUDiv(ir_.CreateAdd(k_count, builder_.index(layout_.group() - 1)),
+                         builder_.index(layout_.group()));
     arguments[kTileTail] = ir_.CreateURem(k_count, builder_.index(layout_.group()));
     arguments[kTileOut] = out;
     arguments[kTileOutRow] = out_row;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "luminal/codegen/llvm/gemm_amx.h"
 #include "luminal/codegen/llvm/nest_flatten.h"
 
 namespace luminal::codegen {
@@ -17,8 +18,11 @@ llvm::Type* GemmPacker::unit_vector() {
 }
 
 Value* GemmPacker::units_of(const Panel& panel) {
-  return ir_.CreateUDiv(ir_.CreateAdd(panel.k, builder_.index(layout_.group() - 1)),
-                        builder_.index(layout_.group()));
+  // Matrix registers are read whole: what is past the end of k is zero.
+  const int64_t rows = spec_.has_matrix_registers() ? kAmxRows : 1;
+  Value* steps = builder_.index(rows * layout_.group());
+  Value* up = ir_.CreateAdd(panel.k, ir_.CreateSub(steps, builder_.index(1)));
+  return ir_.CreateMul(ir_.CreateUDiv(up, steps), builder_.index(rows));
 }
 
 void GemmPacker::pack(const Panel& panel) {

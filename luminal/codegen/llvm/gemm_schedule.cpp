@@ -340,8 +340,7 @@ Expr GemmLayout::panel_bytes(const Expr& k) const {
 
 Expr GemmLayout::part_steps(const Expr& k) const {
   if (spec_.split == 1) return k;
-  const bool amx = spec_.mode == GemmMode::kAmxBf16 || spec_.mode == GemmMode::kAmxI8;
-  const int64_t unit = amx ? 64 : 16;
+  const int64_t unit = spec_.has_matrix_registers() ? 64 : 16;
   return ceil_div(ceil_div(k, spec_.split), unit) * unit;
 }
 
@@ -368,8 +367,7 @@ GemmSpec fed_matrix_registers(GemmSpec spec, const GemmProblem& problem) {
   // Rows that begin at the same place of a page fight for places in caches: a copy has the rows of
   // a register in a row.
   constexpr int64_t kOften = 256;
-  if (problem.a_panels && problem.a_aligned && problem.m % spec.mr == 0 && problem.n >= kOften)
-    spec.a_source = GemmA::kPacked;
+  if (problem.a_panels && problem.a_aligned && problem.n >= kOften) spec.a_source = GemmA::kPacked;
   // All panels meet some rows that stay in the second cache, each thread its own. The panels are
   // packed before, or every block of rows would pack them again.
   constexpr int64_t kNearBytes = 1 << 20;

@@ -24,6 +24,8 @@ struct CpuTarget {
   int lanes(int bits) const { return vector_bytes() * 8 / bits; }
   /// How many vector registers there are.
   int vector_registers() const { return has(runtime::CpuFeature::kAvx512f) ? 32 : 16; }
+  /// Whether results too small for a float take hundreds of cycles, as on all but AMD's.
+  bool slow_underflow() const { return !name.starts_with("znver"); }
   /// Whether a*b+c is one instruction; without it fma would be a library call.
   bool has_fma() const { return has(runtime::CpuFeature::kFma); }
 

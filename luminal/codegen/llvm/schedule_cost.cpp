@@ -22,6 +22,9 @@ using kernel::Machine;
 constexpr double kNearBytes = 1 << 20;
 /// Products that meet no tile of registers wait for what they load.
 constexpr double kWithoutTiles = 2;
+/// How much quicker products of matrix registers are than those of vectors, about, as memory feeds
+/// them (docs/kernels.md).
+constexpr double kMatrixRegisters = 5;
 
 class ScheduleCost {
  public:
@@ -92,7 +95,14 @@ class ScheduleCost {
     // Rows that are left over have tiles of their own; columns fill up a vector.
     const auto columns = static_cast<double>(typical_extent(plan->n.extent, options_));
     const double lanes = target_.lanes(graph::bits(accumulator_of(plan->products[0].dtype)));
+    if (by_matrix_registers()) flops /= kMatrixRegisters;
     return columns < 1 ? flops : flops * std::ceil(columns / lanes) * lanes / columns;
+  }
+
+  bool by_matrix_registers() const {
+    const auto mode = code_.schedule.find("mode");
+    return mode && (*mode == static_cast<int64_t>(GemmMode::kAmxBf16) ||
+                    *mode == static_cast<int64_t>(GemmMode::kAmxI8));
   }
 
   /// How much longer the products take because threads have nothing to do.

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <limits>
 #include <string>
 
 #include "luminal/support/check.h"
@@ -58,6 +59,11 @@ Value* VectorMath::nearest(Value* x, Value** as_integer) {
 Value* VectorMath::scale_by_power(Value* x, Value* exponent) {
   if (has_wide_floats(x)) {
     constexpr int kLanes = 16;
+    // The instruction has 0 at once where the exponent is infinite.
+    constexpr double kLeastPower = -150;
+    if (builder_.target().slow_underflow())
+      exponent = ir_.CreateSelect(ir_.CreateFCmpOLT(exponent, number(x, kLeastPower)),
+                                  number(x, -std::numeric_limits<double>::infinity()), exponent);
     Carried parts;
     for (int first = 0; first < VectorBuilder::lanes_of(x); first += kLanes) {
       Value* part = builder_.part(x, first, kLanes);

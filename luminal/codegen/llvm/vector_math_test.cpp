@@ -197,21 +197,24 @@ TEST(VectorMath, LowAccuracyIsGoodForBf16) {
     values.push_back(std::bit_cast<float>((bits << 16) + bits * 977 % 65536));
   }
   std::vector<float> results(values.size());
-  for (const Function& function : kFunctions)
-    for (const int lanes : {1, 16, 32}) {
-      const TestKernel kernel =
-          unary_kernel(host_target(), function.op, false, lanes, MathAccuracy::kBf16);
-      ASSERT_EQ(values.size() % 16, 0U);
-      const size_t whole = values.size() / 32 * 32;
-      kernel({values.data(), results.data()}, {}, 0, static_cast<int64_t>(whole));
-      // Near its multiples pi has no more digits.
-      const bool periodic = function.op == Op::kSin || function.op == Op::kCos;
-      for (size_t i = 0; i < whole; ++i)
-        ASSERT_TRUE(good_for_bf16(results[i], function.reference(values[i]),
-                                  periodic && std::fabs(values[i]) > 1 ? 0x1p-31 : 0x1p-135))
-            << name(function.op) << " of " << values[i] << " gives " << results[i] << " on "
-            << lanes << " lanes";
-    }
+  const auto check_all = [&](const CpuTarget& target, const Function& function, int lanes) {
+    const TestKernel kernel = unary_kernel(target, function.op, false, lanes, MathAccuracy::kBf16);
+    ASSERT_EQ(values.size() % 16, 0U);
+    const size_t whole = values.size() / 32 * 32;
+    kernel({values.data(), results.data()}, {}, 0, static_cast<int64_t>(whole));
+    // Near its multiples pi has no more digits.
+    const bool periodic = function.op == Op::kSin || function.op == Op::kCos;
+    for (size_t i = 0; i < whole; ++i)
+      ASSERT_TRUE(good_for_bf16(results[i], function.reference(values[i]),
+                                periodic && std::fabs(values[i]) > 1 ? 0x1p-31 : 0x1p-135))
+          << name(function.op) << " of " << values[i] << " gives " << results[i] << " on " << lanes
+          << " lanes of " << target.name;
+  };
+  for (const Function& function : kFunctions) {
+    for (const int lanes : {1, 16, 32}) check_all(host_target(), function, lanes);
+    for (const CpuTarget& target : targets_that_run_here())
+      if (target.has(runtime::CpuFeature::kAvx512f)) check_all(target, function, 16);
+  }
 }
 
 TEST(VectorMath, TheExponentialOfADifferenceOfZeroIsOneAtEveryAccuracy) {

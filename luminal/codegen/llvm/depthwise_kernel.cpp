@@ -46,7 +46,8 @@ class DepthwiseBuilder : WindowBuilder<DepthwiseCode> {
     ScheduleSpace space;
     space.start = schedule();
     SpaceBuilder builder(space);
-    builder.add_up_to("together", {1, 2, 3, 4, 6, 7, 8, 14, 16}, std::min(kMostTogether, plan().height));
+    builder.add_up_to("together", {1, 2, 3, 4, 6, 7, 8, 14, 16},
+                      std::min(kMostTogether, plan().height));
     builder.add_up_to("rows", {1, 2, 4, 7, 8, 14, 16, 28, 32, 56}, plan().height);
     builder.add("chunk", {0, 1, 2, 4});
     builder.add_threads(options_.threads);

@@ -49,7 +49,8 @@ struct SuiteOptions {
   std::optional<double> search = {};
 };
 
-SuiteOptions parse(const std::string& suite, int argc, char** argv) {
+/// What is asked for; nothing if it is help, which is given.
+std::optional<SuiteOptions> parse(const std::string& suite, int argc, char** argv) {
   constexpr double kSearchSeconds = 60;
   constexpr double kLeastSeconds = 0.001;
   SuiteOptions options;
@@ -62,6 +63,10 @@ SuiteOptions parse(const std::string& suite, int argc, char** argv) {
     const std::string& name = words[k];
     const auto found = texts.find(name);
     const bool has_value = k + 1 < words.size() && !words[k + 1].starts_with("--");
+    if (name == "--help" || name == "-h") {
+      fmt::print(fmt::runtime(kUsage), suite);
+      return std::nullopt;
+    }
     if (name == "--search" && !has_value)
       options.search = kSearchSeconds;
     else if (!has_value || (found == texts.end() && name != "--seconds" && name != "--search"))
@@ -300,7 +305,8 @@ bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
 
 int run_suite(const std::string& suite, const std::vector<Case>& cases, int argc, char** argv) {
   try {
-    return run(suite, cases, parse(suite, argc, argv)) ? 0 : 1;
+    const std::optional<SuiteOptions> options = parse(suite, argc, argv);
+    return !options || run(suite, cases, *options) ? 0 : 1;
   } catch (const Error& error) {
     std::cerr << error.what() << '\n';
     return 1;

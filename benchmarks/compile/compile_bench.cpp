@@ -212,6 +212,10 @@ void run(int argc, char** argv) {
       --k;  // for as long as there is nothing said
       continue;
     }
+    if (argv[k] == std::string_view("--help") || argv[k] == std::string_view("-h")) {
+      fmt::print("{}", kUsage);
+      return;
+    }
     if (argv[k] == std::string_view("--peers"))
       throw UserError("bench",
                       "compile has no --peers: it times stages of our compiler on networks that no "

@@ -23,8 +23,11 @@ constexpr double kRunsOfPlan = 15;
 constexpr double kSecondsOfDataPerByte = 1.3e-8;
 /// Seconds that plans are compared for after an interrupt: who interrupts a search waits.
 constexpr double kHurry = 4;
-/// When nothing more is begun: what is in flight then has to end, and the plan to be written.
-constexpr double kEnd = 0.97;
+/// What is left when nothing more is begun: what is in flight then has to end, and the plan to be
+/// written. A part of the time, but so many seconds, unless that is more than another part.
+constexpr double kLeftAtEnd = 0.03;
+constexpr double kSecondsAtEnd = 0.7;
+constexpr double kMostAtEnd = 0.1;
 /// When no more structures are begun: the rest is for schedules of the best.
 constexpr double kForStructures = 0.5;
 
@@ -79,7 +82,15 @@ bool SearchTime::may_explore() const {
   return may_measure(kForStructures) && kRunsOfPlan * known_run_seconds() <= seconds_for_kernels();
 }
 
-bool SearchTime::may_compare() const { return may_measure(kEnd); }
+double SearchTime::end() const {
+  const double left =
+      std::max(kLeftAtEnd * search_.seconds, std::min(kSecondsAtEnd, kMostAtEnd * search_.seconds));
+  return search_.seconds - left;
+}
+
+bool SearchTime::may_compare() const {
+  return is_measuring() && elapsed() < end() && !is_stopped();
+}
 
 double SearchTime::part_for_plans() const {
   const double wanted = kRunsOfPlans * known_run_seconds() + data_seconds_;
@@ -94,7 +105,7 @@ double SearchTime::seconds_for_kernels() const {
 
 double SearchTime::seconds_for_plans(bool is_hurried, bool is_first) const {
   if (is_hurried) return is_first ? hurry() : 0.0;
-  const double left = kEnd * search_.seconds - elapsed();
+  const double left = end() - elapsed();
   return is_first ? std::max(left, kLeastForPlans * search_.seconds) : left;
 }
 

@@ -76,6 +76,8 @@ class SearchTime {
  private:
   bool is_measuring() const { return search_.seconds > 0; }
   double elapsed() const;
+  /// When no more is begun.
+  double end() const;
   /// Whether there is time as long as no more than this part of it is over.
   bool may_measure(double part) const;
   /// Of the time, for comparing whole plans.

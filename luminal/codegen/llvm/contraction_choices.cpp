@@ -19,8 +19,6 @@ constexpr int kMostStreams = 32;
 /// What a near cache holds beside a panel.
 constexpr int64_t kNearBytes = int64_t{1} << 20;
 
-bool is_amx(GemmMode mode) { return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8; }
-
 /// What the choices of a tile are.
 struct GemmChoices {
   GemmMode mode;
@@ -49,7 +47,7 @@ GemmChoices read_gemm(ScheduleReader& reader) {
 /// Why a tile cannot be on a target.
 Reason tile_refusal(const GemmChoices& each, const GemmProblem& problem, const GemmLayout& layout,
                     const CpuTarget& target) {
-  if (is_amx(each.mode)) {
+  if (has_matrix_registers(each.mode)) {
     if (each.mr != 32 || each.nr != 32) return "matrix registers hold tiles of 32x32";
     if (each.unroll != 1) return "matrix registers take unroll=1";
     if (each.a == GemmA::kRowsAhead) return "matrix registers ask for rows and the matrix alike";
@@ -67,7 +65,8 @@ Reason tile_refusal(const GemmChoices& each, const GemmProblem& problem, const G
 
 /// Why the next panel cannot be asked for. (Matrix registers ask for what this one has next.)
 Reason ahead_refusal(const GemmChoices& each, const GemmProblem& problem) {
-  if (each.ahead == 0 || each.b == GemmB::kPrepacked || is_amx(each.mode)) return std::nullopt;
+  if (each.ahead == 0 || each.b == GemmB::kPrepacked || has_matrix_registers(each.mode))
+    return std::nullopt;
   if (!problem.b_plain)
     return "only a plain matrix or one that is packed ahead can be asked for early";
   if (problem.b_columns && (each.kc > 0 || each.split > 1))
@@ -78,7 +77,7 @@ Reason ahead_refusal(const GemmChoices& each, const GemmProblem& problem) {
 Reason rows_refusal(const GemmChoices& each, const GemmProblem& problem) {
   if (each.a == GemmA::kRowsAhead && each.ahead > 0)
     return "either rows or the matrix are asked for early";
-  if (is_amx(each.mode)) {
+  if (has_matrix_registers(each.mode)) {
     if (each.a == GemmA::kPacked && !problem.a_panels) return "rows are not one axis";
     if (each.a != GemmA::kPacked && !problem.k_fills)
       return "k ends within a matrix register: rows take a=packed";
@@ -114,7 +113,7 @@ Reason gemm_refusal(const GemmChoices& each, const ContractionSchedule& chosen,
     return "the matrix cannot be read in place";
   if (each.kc > 0 && each.row_tiles == 0) return "several passes over k need row_tiles";
   if (each.kc > 0 && each.mode == GemmMode::kDotI8) return "dots of i8 take all of k in one pass";
-  const int unit = is_amx(each.mode) ? 64 : layout.group();
+  const int unit = has_matrix_registers(each.mode) ? 64 : layout.group();
   if (each.kc % unit != 0) return fmt::format("kc is no multiple of {}", unit);
   if (Reason why = ahead_refusal(each, problem)) return why;
   if (Reason why = rows_refusal(each, problem)) return why;
@@ -141,7 +140,7 @@ void apply_gemm(const Schedule& schedule, const CpuTarget& target, ContractionSc
   spec.kc = each.kc;
   spec.split = each.split;
   spec.ahead = each.ahead;
-  if (is_amx(each.mode)) spec = with_matrix_registers(spec);
+  if (has_matrix_registers(each.mode)) spec = with_matrix_registers(spec);
   spec.panel = gemm_panel(spec, chosen.problem);
   for (GemmSpec& own : chosen.specs) {
     spec.b_columns = own.b_columns;
@@ -231,8 +230,9 @@ ScheduleSpace gemm_space(const ContractionSchedule& chosen, const CpuTarget& tar
   builder.add_up_to("kc", {0, 128, 256, 512, 1024, 2048}, problem.k - 1);
   builder.add_up_to("split", {1, 2, 4, 8, 16, 32}, std::max<int64_t>(1, problem.k / kLeastPart));
   builder.add("unroll", {1, 2, 4});
-  const bool has_amx = std::any_of(chosen.modes.begin(), chosen.modes.end(), is_amx);
-  if (problem.b_plain || problem.b_constant || has_amx) builder.add("ahead", {0, 1, 2});
+  const bool has_matrices =
+      std::any_of(chosen.modes.begin(), chosen.modes.end(), has_matrix_registers);
+  if (problem.b_plain || problem.b_constant || has_matrices) builder.add("ahead", {0, 1, 2});
   builder.add("chunk", {0, 1, 2, 4, 16});
   builder.add_threads(options.threads);
   std::vector<int64_t> modes;

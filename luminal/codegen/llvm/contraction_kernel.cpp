@@ -72,54 +72,74 @@ class ContractionBuilder {
     return spec.mode == GemmMode::kFma && spec.a_source == GemmA::kInPlace;  // dots need neighbours
   }
 
-  /// Stores an operand in panels of as many rows as a tile has: k running down, or rows of matrix
-  /// registers, with zeros where there are no rows or k ends within a register.
-  void pack_rows(ProductOperand& a, const AxisGroup& k) {
+  /// Where the elements of panels of rows lie: as many rows as a tile has, k running down.
+  struct RowPanels {
+    std::vector<Expr> at;  // batch axes, panel, and what is within
+    graph::Shape shape;
+    size_t batches = 0;                       // axes before the panel
+    std::vector<symbolic::Binding> elements;  // which element lies there
+    std::vector<Expr> inside;                 // whether there is one; empty: always
+    Expr steps;                               // of k that a row has room for
+  };
+
+  RowPanels panels_of_rows(const ProductOperand& a, const AxisGroup& k) const {
     const int64_t mr = specs_[0].mr;
     const Expr tiles = ceil_div(plan_.m.extent, mr);
     const Expr tile = Expr::axis(kTileAxis, tiles);
     const Expr row = Expr::axis(kRowAxis, mr);
-    std::vector<Expr> at;
-    graph::Shape shape;
+    RowPanels panels;
     for (const std::vector<Expr>* batch : {&plan_.batch, &plan_.row_batch})
       for (const Expr& axis : *batch)
         if (kernel::contains(arena_[a.value].free, axis)) {
-          at.push_back(axis);
-          shape.push_back(axis.axis_extent());
+          panels.at.push_back(axis);
+          panels.shape.push_back(axis.axis_extent());
         }
-    std::vector<Expr> begin = at;
+    panels.batches = panels.at.size();
+    panels.at.insert(panels.at.end(), {tile, k.flat, row});
+    panels.shape.insert(panels.shape.end(), {tiles, k.extent, mr});
+    panels.elements.push_back({plan_.m.flat, tile * mr + row});
+    if (!divisible_by(plan_.m.extent, mr))
+      panels.inside.push_back(less(tile * mr + row, plan_.m.extent));
+    panels.steps = k.extent;
+    return panels;
+  }
+
+  /// The same for matrix registers: their rows one after the other.
+  void turn_into_registers(RowPanels& panels, const AxisGroup& k) const {
+    const int64_t width = int64_t{kAmxRowBytes} * 8 / graph::bits(specs_[0].a);
+    const Expr steps = ceil_div(k.extent, width);
+    const Expr step = Expr::axis(kStepAxis, steps);
+    const Expr within = Expr::axis(kWithinAxis, width);
+    const Expr row = panels.at.back();
+    panels.at.resize(panels.at.size() - 2);
+    panels.at.insert(panels.at.end(), {step, row, within});
+    panels.shape.resize(panels.shape.size() - 2);
+    panels.shape.insert(panels.shape.end(), {steps, specs_[0].mr, width});
+    panels.elements.push_back({k.flat, step * width + within});
+    if (!divisible_by(k.extent, width))
+      panels.inside.push_back(less(step * width + within, k.extent));
+    panels.steps = steps * width;
+  }
+
+  /// Stores an operand in panels, with zeros where there are no rows or k ends within a register.
+  void pack_rows(ProductOperand& a, const AxisGroup& k) {
     const DType dtype = specs_[0].a;
-    std::vector<symbolic::Binding> bindings{{plan_.m.flat, tile * mr + row}};
-    std::vector<Expr> inside;
-    Expr steps = k.extent;
-    at.push_back(tile);
-    shape.push_back(tiles);
-    if (!divisible_by(plan_.m.extent, mr)) inside.push_back(less(tile * mr + row, plan_.m.extent));
-    if (specs_[0].has_matrix_registers()) {
-      const int64_t width = int64_t{kAmxRowBytes} * 8 / graph::bits(dtype);
-      const Expr step = Expr::axis(kStepAxis, ceil_div(k.extent, width));
-      const Expr within = Expr::axis(kWithinAxis, width);
-      bindings.push_back({k.flat, step * width + within});
-      if (!divisible_by(k.extent, width)) inside.push_back(less(step * width + within, k.extent));
-      at.insert(at.end(), {step, row, within});
-      shape.insert(shape.end(), {ceil_div(k.extent, width), mr, width});
-      steps = ceil_div(k.extent, width) * width;
-    } else {
-      at.insert(at.end(), {k.flat, row});
-      shape.insert(shape.end(), {k.extent, mr});
-    }
-    begin.resize(at.size(), 0);
-    BodyId value = arena_.substitute(a.value, bindings);
+    RowPanels panels = panels_of_rows(a, k);
+    if (specs_[0].has_matrix_registers()) turn_into_registers(panels, k);
+    BodyId value = arena_.substitute(a.value, panels.elements);
     if (a.dtype != dtype) value = arena_.op(Op::kCast, dtype, {value});
-    if (!inside.empty())
-      value = arena_.where(inside, value, arena_.constant(graph::Scalar::of(dtype, 0)));
-    const NodeId tensor = private_tensor(arena_, {dtype, shape});
-    std::vector<Expr> axes = at;
+    if (!panels.inside.empty())
+      value = arena_.where(panels.inside, value, arena_.constant(graph::Scalar::of(dtype, 0)));
+    const NodeId tensor = private_tensor(arena_, {dtype, panels.shape});
+    std::vector<Expr> axes = panels.at;
     std::erase_if(axes, [](const Expr& axis) { return !axis.is_axis(); });
-    launches_.add_stored(axes, value, tensor, at);
-    a.value = arena_.load(tensor, at);
+    launches_.add_stored(axes, value, tensor, panels.at);
+    a.value = arena_.load(tensor, panels.at);
     a.dtype = dtype;
-    a.place = {tensor, position_of(begin, shape), steps, mr};
+    std::vector<Expr> begin = panels.at;
+    begin.resize(panels.batches);
+    begin.resize(panels.at.size(), 0);
+    a.place = {tensor, position_of(begin, panels.shape), panels.steps, specs_[0].mr};
   }
 
   void make_readable(ProductOperand& a) {

@@ -345,7 +345,7 @@ class Scheduler {
     spec.mode = mode;
     schedule_.modes = {mode};
     problem.k_fills = fill_matrix_registers(mode);
-    if ((more_.matrix_registers || has_matrix_registers(mode)) && mode != GemmMode::kFma &&
+    if ((more_.matrix_registers || target_has_matrices(mode)) && mode != GemmMode::kFma &&
         (problem.k_fills || can_fill_matrix_registers())) {
       const GemmSpec other =
           more_.spec ? with_matrix_registers(spec) : fed_matrix_registers(spec, problem);
@@ -373,7 +373,8 @@ class Scheduler {
     return apart && problem.n >= kOften ? GemmA::kRows : GemmA::kInPlace;
   }
 
-  bool has_matrix_registers(GemmMode mode) const {
+  /// Whether the processor has matrix registers for what dots of a mode would do.
+  bool target_has_matrices(GemmMode mode) const {
     const bool bits = mode == GemmMode::kDotBf16 && target_.has(runtime::CpuFeature::kAmxBf16);
     const bool bytes = mode == GemmMode::kDotI8 && target_.has(runtime::CpuFeature::kAmxInt8);
     return bits || bytes;
@@ -384,7 +385,7 @@ class Scheduler {
            std::all_of(plan_.products.begin(), plan_.products.end(),
                        [](const Product& each) { return each.k.extent.is_constant(); });
   }
-  /// Whether every step of k fills the registers: what lies past the end of k is not zero.
+  /// Whether every step of k fills the registers, so that rows need no zeros behind them.
   bool fill_matrix_registers(GemmMode mode) const {
     return std::all_of(plan_.products.begin(), plan_.products.end(), [&](const Product& each) {
       return divisible_by(each.k.extent, mode == GemmMode::kDotBf16 ? 32 : 64);

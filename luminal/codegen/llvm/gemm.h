@@ -25,6 +25,11 @@ enum class GemmMode {
   kAmxI8,    ///< as kDotI8, by matrix registers with 64
 };
 
+/// Whether products are formed by matrix registers.
+constexpr bool has_matrix_registers(GemmMode mode) {
+  return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8;
+}
+
 /// Where B comes from.
 enum class GemmB {
   kPrepacked,   ///< panels made by a launch before
@@ -75,9 +80,7 @@ struct GemmSpec {
                             ///< matrix registers: how many steps later what it asks for is used
   GemmBlocks blocks = {};   ///< with tiles of fma or bf16 dots
 
-  bool has_matrix_registers() const {
-    return mode == GemmMode::kAmxBf16 || mode == GemmMode::kAmxI8;
-  }
+  bool has_matrix_registers() const { return codegen::has_matrix_registers(mode); }
   /// Lines that a tile is told to ask for in a step of k, of the matrix or of rows.
   int lines_ahead() const {
     if (has_matrix_registers()) return 0;

@@ -15,8 +15,8 @@ inline constexpr int kAmxRowBytes = 64;
 /// Products of registers that a round of the loop below has.
 inline constexpr int kAmxRoundProducts = 4;
 
-/// Adds the function to the module; the builder's place is kept. The spec has tiles of 32 x 32, and
-/// k is a multiple of what one register holds.
+/// Adds the function to the module; the builder's place is kept. The spec has tiles of 32 x 32;
+/// where k ends within a register, zeros follow in A and B.
 llvm::Function* emit_amx_tile(VectorBuilder& builder, const GemmSpec& spec);
 
 /// Writes a loop that does nothing but multiply registers, `kAmxRoundProducts` each round, and puts

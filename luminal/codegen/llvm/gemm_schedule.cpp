@@ -359,9 +359,9 @@ GemmSpec with_matrix_registers(GemmSpec spec) {
 }
 
 GemmSpec fed_matrix_registers(GemmSpec spec, const GemmProblem& problem) {
-  // Four products of registers take 64 cycles and four kilobytes, which is as much as the second
-  // cache gives. The processor does not look far enough ahead to have them in time, above all when
-  // it runs two threads.
+  // Four products of registers take 64 cycles and four kilobytes, of which the second cache gives
+  // about half in that time. The processor does not look far enough ahead to have them in time,
+  // above all when it runs two threads.
   spec = with_matrix_registers(spec);
   spec.ahead = 1;
   // Rows that begin at the same place of a page fight for places in caches: a copy has the rows of

@@ -22,8 +22,8 @@ using kernel::Machine;
 constexpr double kNearBytes = 1 << 20;
 /// Products that meet no tile of registers wait for what they load.
 constexpr double kWithoutTiles = 2;
-/// How much quicker products of matrix registers are than those of vectors, about, as memory feeds
-/// them (docs/kernels.md).
+/// How much quicker products of matrix registers are than those of vectors, about: the second cache
+/// does not feed them any quicker (docs/kernels.md).
 constexpr double kMatrixRegisters = 5;
 
 class ScheduleCost {
@@ -101,8 +101,7 @@ class ScheduleCost {
 
   bool by_matrix_registers() const {
     const auto mode = code_.schedule.find("mode");
-    return mode && (*mode == static_cast<int64_t>(GemmMode::kAmxBf16) ||
-                    *mode == static_cast<int64_t>(GemmMode::kAmxI8));
+    return mode && has_matrix_registers(static_cast<GemmMode>(*mode));
   }
 
   /// How much longer the products take because threads have nothing to do.

@@ -111,6 +111,20 @@ output "y" = %16
 %9: f32[9, 2] = sqrt %8
 output "y" = %9
 )"},
+    {"a filter that is a sum itself was no depthwise convolution, but taken for one", R"(
+%0: f32[4, 1, 8] = input "x1"
+%1: f32[5, 1, 3] = input "x2"
+%2: f32[4, 1, 5, 5, 1, 3] = mul %0[i0, 0, 2*i3 + i5 - 2 if 2*i3 + i5 - 2 in [0, 8) else 0], %1[i2, 0, i5]
+%3: f32[4, 1, 5, 5] = sum %2 axes=2
+%4: f32[9, 1] = input "x4"
+%5: f32[4, 5, 1, 9] = mul %3[i0, 0, i3 - 2, i1 if i3 - 2 in [0, 5) else 0], %4[i3, 0]
+%6: f32[4, 5, 1] = sum %5 axes=1
+%7: f32[5, 1] = input "x6"
+%8: f32[4, 5, 1, 5] = mul %3[i0, 0, i3, i1], %7[i3, 0]
+%9: f32[4, 5, 1] = sum %8 axes=1
+output "out2" = %6
+output "out3" = %9
+)"},
 };
 
 }  // namespace luminal::fuzz

@@ -1,6 +1,7 @@
 #include "luminal/codegen/llvm/depthwise_kernel.h"
 
 #include <algorithm>
+#include <array>
 
 #include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/depthwise_emitter.h"
@@ -64,7 +65,16 @@ class DepthwiseBuilder : WindowBuilder<DepthwiseCode> {
     });
     return only_windows && plan().base.m.extent.is_constant(1) && plan().planes.empty() &&
            plan().x.has_window() && plan().x.stride <= longest_stride() && steps() <= kMostSteps &&
-           code_->vectors() <= kMostVectors && !reads_half_bytes();
+           code_->vectors() <= kMostVectors && !reads_half_bytes() && !adds_up_operands();
+  }
+
+  /// Operands are computed where they are used, which sums cannot be.
+  bool adds_up_operands() const {
+    const std::array<kernel::BodyId, 2> operands{plan().value, product().a.value};
+    const std::vector<kernel::BodyId> reached = arena_.reachable(operands);
+    return std::any_of(reached.begin(), reached.end(), [&](kernel::BodyId id) {
+      return arena_[id].kind == kernel::BodyKind::kReduce;
+    });
   }
 
   /// Pixels that are further apart are gathered.

@@ -37,9 +37,9 @@ class Bar:
 
 # Sums read much and write little: reading binds. What writes as much as it reads: copying. Products: registers. Nine products per pixel of
 # one channel: copying, since registers take 1.3 to 1.9 times as many in the time of a copy (116 G products and 54 to 82 GB a second), unless
-# caches hold the planes; then registers, of which rows of 14 or 56 pixels leave an eighth of the lanes idle. A network is bound by reading its weights or by products; the weights of single blocks lie in the caches, so that only
-# whole language models are sure to be bound by memory. The register peak of rows is that of fma or dots, or of matrix registers, of which
-# half will do.
+# caches hold the planes; then registers, of which rows of 14 or 56 pixels leave an eighth of the lanes idle. A network is bound by reading
+# its weights or by products; the weights of single blocks lie in the caches, so that only whole language models are sure to be bound by
+# memory. The register peak of rows is that of fma or dots, or of matrix registers, of which half will do for matrices.
 BARS = (
     Bar("elementwise, gelu, softmax, norms, transposed copy", "patterns",
         r"(add|chain|gelu tanh|gelu erf|softmax|log softmax|layer norm|rms norm|transpose) \d+x\d+", of=("copy",), share=0.85, ratio=2.5),

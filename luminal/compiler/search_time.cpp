@@ -23,8 +23,8 @@ constexpr double kRunsOfPlan = 15;
 constexpr double kSecondsOfDataPerByte = 1.3e-8;
 /// Seconds that plans are compared for after an interrupt: who interrupts a search waits.
 constexpr double kHurry = 4;
-/// What is left when nothing more is begun: what is in flight then has to end, and the plan to be
-/// written. A part of the time, but so many seconds, unless that is more than another part.
+/// What is left when nothing more is begun, because what is in flight has to end and the plan to be
+/// written: this part of the time; in short searches these seconds, but no more than the last part.
 constexpr double kLeftAtEnd = 0.03;
 constexpr double kSecondsAtEnd = 0.7;
 constexpr double kMostAtEnd = 0.1;

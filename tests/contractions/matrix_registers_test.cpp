@@ -8,10 +8,18 @@
 namespace luminal::codegen {
 namespace {
 
-TEST(MatrixRegisters, StepsAreRight) {
-  const CpuTarget host = host_target();
-  if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
-    GTEST_SKIP() << "this machine has no dot instructions";
+/// The steps written out as loops. Without dot instructions products of bf16 and i8 are formed as
+/// those of f32, and matrix registers are not asked for.
+class MatrixRegisterSteps : public testing::Test {
+ protected:
+  void SetUp() override {
+    const CpuTarget& host = host_target();
+    if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
+      GTEST_SKIP() << "this machine has no dot instructions";
+  }
+};
+
+TEST_F(MatrixRegisterSteps, StepsAreRight) {
   for (const auto& [m, n] : {std::pair<int64_t, int64_t>{32, 32}, {40, 50}, {1, 7}, {17, 65}})
     for (const bool transposed : {false, true})
       for (const int kc : {0, 64}) {
@@ -32,10 +40,7 @@ TEST(MatrixRegisters, StepsAreRight) {
       }
 }
 
-TEST(MatrixRegisters, RowsComeInRegistersAndAreAskedFor) {
-  const CpuTarget host = host_target();
-  if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
-    GTEST_SKIP() << "this machine has no dot instructions";
+TEST_F(MatrixRegisterSteps, RowsComeInRegistersAndAreAskedFor) {
   for (const GemmA rows : {GemmA::kInPlace, GemmA::kPacked})
     for (const int ahead : {0, 1, 2})
       for (const int kc : {0, 64})
@@ -59,10 +64,7 @@ TEST(MatrixRegisters, RowsComeInRegistersAndAreAskedFor) {
         }
 }
 
-TEST(MatrixRegisters, NeitherRowsNorKNeedFillThem) {
-  const CpuTarget host = host_target();
-  if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
-    GTEST_SKIP() << "this machine has no dot instructions";
+TEST_F(MatrixRegisterSteps, NeitherRowsNorKNeedFillThem) {
   for (const int64_t k : {3, 31, 33, 131, 200})
     for (const int64_t m : {2, 70})
       for (const bool transposed : {false, true})
@@ -86,10 +88,7 @@ TEST(MatrixRegisters, NeitherRowsNorKNeedFillThem) {
         }
 }
 
-TEST(MatrixRegisters, WhatIsChosenForThemIsRight) {
-  const CpuTarget host = host_target();
-  if (!host.has(runtime::CpuFeature::kAvx512bf16) || !host.has(runtime::CpuFeature::kAvx512vnni))
-    GTEST_SKIP() << "this machine has no dot instructions";
+TEST_F(MatrixRegisterSteps, WhatIsChosenForThemIsRight) {
   // Rows that fill registers and others, panels that are reused often and seldom.
   for (const int64_t m : {16, 64, 100, 192})
     for (const int64_t n : {33, 288}) {

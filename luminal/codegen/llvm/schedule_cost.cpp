@@ -22,8 +22,8 @@ using kernel::Machine;
 constexpr double kNearBytes = 1 << 20;
 /// Products that meet no tile of registers wait for what they load.
 constexpr double kWithoutTiles = 2;
-/// How much quicker products of matrix registers are than those of vectors, about: the second cache
-/// does not feed them any quicker (docs/kernels.md).
+/// How much quicker products of matrix registers are than the price of all products, measured: the
+/// second cache does not feed them any quicker (docs/kernels.md).
 constexpr double kMatrixRegisters = 5;
 
 class ScheduleCost {

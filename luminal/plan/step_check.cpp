@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "luminal/graph/opaque.h"
@@ -66,8 +67,9 @@ class Checker : public StepWatcher {
     const PlanStep& step = step_of(plan_, number);
     if (const auto* host = std::get_if<HostStep>(&step.action)) capture(host->operands, memory);
     if (number < plan_.prepare.size() || !step.definition) return;
-    if (first_.at(*step.definition) == number)
-      capture(plan_.definitions[*step.definition].inputs, memory);
+    if (first_.at(*step.definition) != number) return;
+    capture(plan_.definitions[*step.definition].inputs, memory);
+    restore_unread(*step.definition);
   }
 
   /// Of the run.
@@ -100,7 +102,8 @@ class Checker : public StepWatcher {
   }
 
   /// The inputs of each definition that its launches read: a definition may name more, through
-  /// views that leave all of a tensor out, and whoever plans memory need not keep those.
+  /// views that leave all of a tensor out or as an index that can only be 0, and whoever plans
+  /// memory need not keep those.
   void find_reads() {
     for (size_t k = 0; k < plan_.prepare.size() + plan_.steps.size(); ++k) {
       const PlanStep& step = step_of(plan_, k);
@@ -114,7 +117,27 @@ class Checker : public StepWatcher {
               definition.inputs.end())
             reads.push_back(buffer);
       });
+      for (const size_t buffer : definition.inputs)
+        if (!is_read(*step.definition, buffer)) unread_.insert(buffer);
     }
+  }
+
+  bool is_read(size_t definition, size_t buffer) const {
+    const std::vector<size_t>& reads = read_.at(definition);
+    return std::find(reads.begin(), reads.end(), buffer) != reads.end();
+  }
+
+  /// The memory of an input that the launches do not read may have another tensor by now.
+  void restore_unread(size_t definition) {
+    const std::vector<size_t>& inputs = plan_.definitions[definition].inputs;
+    for (size_t k = 0; k < inputs.size(); ++k)
+      if (const auto found = kept_.find(inputs[k]);
+          found != kept_.end() && !is_read(definition, inputs[k]))
+        captured_[k] = found->second;
+  }
+
+  void keep_if_unread(size_t buffer, const RunMemory& memory) {
+    if (unread_.contains(buffer)) kept_.insert_or_assign(buffer, copied(memory.array(buffer)));
   }
 
   void find_last_reads() {
@@ -132,6 +155,7 @@ class Checker : public StepWatcher {
       // What is given away may be written over after its last reader.
       const bool donated = request_.donated.contains(plan_.buffers[k].name);
       (donated ? written_ : given_).emplace(k, hash_of(memory.array(k)));
+      if (donated) keep_if_unread(k, memory);
     }
   }
 
@@ -211,7 +235,10 @@ class Checker : public StepWatcher {
       ++each;
     }
     if (!is_done) return;
-    for (const size_t buffer : own.writes) written_[buffer] = hash_of(memory.array(buffer));
+    for (const size_t buffer : own.writes) {
+      written_[buffer] = hash_of(memory.array(buffer));
+      keep_if_unread(buffer, memory);
+    }
   }
 
   void check_given(size_t number, const RunMemory& memory, bool all) {
@@ -242,6 +269,8 @@ class Checker : public StepWatcher {
   std::map<size_t, size_t> first_;  // main launch of each definition
   std::map<size_t, size_t> last_;
   std::map<size_t, std::vector<size_t>> read_;  // buffers that a definition's launches read
+  std::set<size_t> unread_;                     // buffers that some definition names beside those
+  std::map<size_t, Array> kept_;                // these, as their steps left them
   std::map<size_t, size_t> last_read_;          // the last step that reads a buffer
   std::map<size_t, Hash128> given_;             // inputs and constants as they were at first
   std::map<size_t, Hash128> written_;           // other tensors as their steps left them

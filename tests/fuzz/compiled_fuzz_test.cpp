@@ -122,10 +122,14 @@ void fuzz(const Kind& kind, const compiler::Options& options) {
 TEST(CompiledFuzz, GraphsThatWereFoundWrongAreRight) {
   constexpr uint64_t kSeeds = 20;
   for (const FoundGraph& found : kFoundGraphs)
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      SCOPED_TRACE(fmt::format("{}, data of seed {}", found.what, seed));
-      EXPECT_EQ(checked(kPrograms, graph::parse_text(found.text), seed, {}), "");
-    }
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed)
+      for (const bool check_steps : {false, true}) {
+        SCOPED_TRACE(fmt::format("{}, data of seed {}{}", found.what, seed,
+                                 check_steps ? ", step by step" : ""));
+        EXPECT_EQ(
+            checked(kPrograms, graph::parse_text(found.text), seed, {.check_steps = check_steps}),
+            "");
+      }
 }
 
 TEST(CompiledFuzz, NativeCodeEqualsTheOracle) { fuzz(kGraphs, {.keep_text = true}); }

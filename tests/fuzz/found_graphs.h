@@ -125,6 +125,48 @@ output "y" = %9
 output "out2" = %6
 output "out3" = %9
 )"},
+    {"products were added up in two orders, so that the largest of them was not the maximum", R"(
+%0: f32[8, 5] = input "x1"
+%1: f32[7, 17] = input "x3"
+%2: f32[] = constant 100000
+%3: f32[8, 5] = mul %0, %2[]
+%4: f32[5, 17, 8] = mul %3[i2, i0], %1[i2 - 1, i1 if i2 - 1 in [0, 7) else 0]
+%5: f32[5, 17] = sum %4 axes=1
+%6: f32[17] = reduce_max %5[17, 5 -> i1, i0] axes=1
+%7: f32[] = constant -1
+%8: f32[1, 17] = mul %6[i1], %7[]
+%9: f32[5, 17] = add %5, %8[0, i1]
+%10: f32[5, 17] = exp %9
+%11: f32[17] = sum %10[17, 5 -> i1, i0] axes=1
+%12: f32[1, 17] = log %11[i1]
+%13: f32[1, 17] = mul %12, %7[]
+%14: f32[5, 17] = add %9, %13[0, i1]
+output "y" = %14
+)"},
+    {"step mode read an index that kernels need not look at after its memory had been given away", R"(
+%0: i32[4, 1, 5, 5] = input "x1"
+%1: f8e5m2[4, 1, 5, 5] = cast %0
+%2: f8e5m2[] = constant -1
+%3: f8e5m2[4, 1, 5, 5] = mul %1, %2[]
+%4: f8e5m2[4, 5, 5] = reduce_max %3[4, 5, 5, 1 -> i0, 0, i1, i2] axes=1
+%5: f8e5m2[4, 1, 5, 5] = mul %4[i0, i2, i3], %2[]
+%6: bool[4, 1, 5, 5] = equal %1, %5
+%7: i64[4, 1, 5, 5] = iota 0
+%8: i64[] = iota 1
+%9: i64[4, 1, 5, 5] = select %6, %7, %8[]
+%10: f8e5m2[4, 1, 5, 5] = gather %9, %1[4, 1, 5, 5, 1 -> i0, 0, i2, i3]
+%11: f8e5m2[4, 1, 5, 5] = exp %10
+%12: f8e5m2[1, 5, 5] = reduce_max %11[1, 5, 5, 4 -> i3, 0, i1, i2] axes=1
+%13: bool[4, 1, 5, 5] = equal %11, %12[0, i2, i3]
+%14: i64[4, 1, 5, 5] = iota i0
+%15: i64[] = iota -1
+%16: i64[4, 1, 5, 5] = select %13, %14, %15[]
+%17: i64[1, 5, 5] = reduce_max %16[1, 5, 5, 4 -> i3, 0, i1, i2] axes=1
+%18: f8e5m2[1, 1, 5, 5] = gather %17[i0, i2, i3], %11[1, 1, 5, 5, 4 -> i4, 0, i2, i3]
+%19: f8e5m2[4, 1, 5, 5] = tanh %10
+output "y" = %18
+output "z" = %19
+)"},
 };
 
 }  // namespace luminal::fuzz

@@ -1,13 +1,13 @@
 #include "luminal/codegen/llvm/contraction_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/kernel/contraction.h"
 #include "luminal/kernel/estimate.h"
+#include "luminal/kernel/replacement.h"
 #include "luminal/symbolic/quotients.h"
 
 namespace luminal::codegen {
@@ -198,14 +198,14 @@ class Planner {
 
   /// Puts stand-ins where the epilogue uses reductions.
   bool stand_in() {
-    std::map<BodyId, BodyId> replaced;
+    kernel::Replacement replacement(arena_);
     for (size_t i = 0; i < contractions_.size(); ++i) {
       const DType dtype = contractions_[i].dtype;
       const NodeId tensor{kFirstPrivateTensor + static_cast<uint32_t>(dtype) * 16 +
                           static_cast<uint32_t>(i)};
       arena_.declare_tensor(tensor, {dtype, {}});
       sums_.push_back(arena_.load(tensor, {}));
-      replaced[contractions_[i].reduction] = sums_.back();
+      replacement.add(contractions_[i].reduction, sums_.back());
     }
     for (const BodyId id : early_) {
       const AxisSet free = arena_[id].free;
@@ -216,32 +216,17 @@ class Planner {
         index.push_back(axis);
       }
       const NodeId tensor = private_tensor(arena_, {arena_[id].dtype, shape});
-      replaced[id] = arena_.load(tensor, index);
+      replacement.add(id, arena_.load(tensor, index));
       plan_.early.push_back({id, tensor});
     }
     std::vector<BodyId> values;
     for (const kernel::Root& root : kernel_.roots) {
-      plan_.roots.push_back({root.tensor, replace(root.value, replaced), root.store});
+      plan_.roots.push_back({root.tensor, replacement(root.value), root.store});
       values.push_back(plan_.roots.back().value);
     }
     const std::vector<BodyId> reached = arena_.reachable(values);
     return std::none_of(reached.begin(), reached.end(),
                         [&](BodyId id) { return arena_[id].kind == BodyKind::kReduce; });
-  }
-
-  BodyId replace(BodyId id, std::map<BodyId, BodyId>& replaced) {
-    const auto found = replaced.find(id);
-    if (found != replaced.end()) return found->second;
-    std::vector<BodyId> children = arena_[id].children;
-    bool changed = false;
-    for (BodyId& child : children) {
-      const BodyId other = replace(child, replaced);
-      changed = changed || other != child;
-      child = other;
-    }
-    const BodyId result = changed ? arena_.with_children(id, std::move(children)) : id;
-    replaced[id] = result;
-    return result;
   }
 
   bool roots_are_flat(const AxisGroup& group) {

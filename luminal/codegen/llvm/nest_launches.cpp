@@ -1,5 +1,6 @@
 #include "luminal/codegen/llvm/nest_launches.h"
 
+#include "luminal/codegen/llvm/compared_sums.h"
 #include "luminal/codegen/llvm/nest_choices.h"
 #include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/codegen/llvm/nest_kernel.h"
@@ -44,23 +45,25 @@ int64_t chunk_of(const Expr& items, int64_t turns, int threads) {
 
 CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                         const CpuKernelOptions& options) {
-  const FlatKernel flat = flattened(arena, kernel);
   const NestChoices choices = nest_choices(target, options);
+  LaunchList launches(arena, target, options);
+  const FlatKernel flat = flattened(
+      arena, with_compared_sums_stored(arena, kernel, choices.loops.interchange, launches));
   const SplitKernels pieces =
       choices.part > 0
           ? split_reductions(arena, flat.kernel, {options.dims, options.typical_dim}, choices.part)
           : SplitKernels{{flat.kernel}, {}};
+  CpuKernel& result = launches.kernel();
+  const size_t before = result.temporaries.size();
   const auto buffer = [&](NodeId id) -> LaunchBuffer {
     const auto temporary = std::find(pieces.temporaries.begin(), pieces.temporaries.end(), id);
     if (temporary != pieces.temporaries.end())
       return {LaunchBuffer::Kind::kTemporary,
               {},
-              static_cast<size_t>(temporary - pieces.temporaries.begin())};
+              before + static_cast<size_t>(temporary - pieces.temporaries.begin())};
     const auto original = flat.originals.find(id);
-    return {LaunchBuffer::Kind::kTensor, original == flat.originals.end() ? id : original->second,
-            0};
+    return launches.place(original == flat.originals.end() ? id : original->second);
   };
-  CpuKernel result;
   for (const NodeId temporary : pieces.temporaries)
     result.temporaries.push_back(byte_size(arena.tensor(temporary)));
   for (const kernel::Kernel& piece : pieces.kernels) {
@@ -69,7 +72,7 @@ CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, cons
                                         choices, options.threads));
   }
   result.schedule = schedule_of(choices);
-  return result;
+  return std::move(result);
 }
 
 }  // namespace luminal::codegen

@@ -390,6 +390,60 @@ TEST(NestLaunches, ComparedSumsOfProductsHaveTheSameBitsInEveryLoop) {
       }
 }
 
+/// Products of 19 terms, most of them far from 0; which of them are the largest along one axis, and
+/// the sum of what a second matrix has there.
+Sample largest_products(const std::string& result, bool along_rows) {
+  Sample sample;
+  Graph& graph = sample.graph;
+  const NodeId a = graph.add_input("a", DType::kF32, {21, 19});
+  const NodeId b = graph.add_input("b", DType::kF32, {19, 33});
+  const int b_axes[] = {1, 0};
+  const NodeId terms =
+      graph.add(Op::kMul, {{graph.whole(a).view.insert_axis(1, 33), a},
+                           {graph.whole(b).view.permute(b_axes).insert_axis(0, 21), b}});
+  const NodeId product = graph.add(Op::kSum, {graph.whole(terms)}, graph::ReduceAttribute{1});
+  const int swap[] = {1, 0};
+  const View seen =
+      along_rows ? graph.whole(product).view : graph.whole(product).view.permute(swap);
+  const NodeId most = graph.add(Op::kReduceMax, {{seen, product}}, graph::ReduceAttribute{1});
+  const Edge spread{graph.whole(most).view.insert_axis(1, seen.domain()[1]), most};
+  const NodeId hit = graph.add(Op::kEqual, {{seen, product}, spread});
+  if (result == "hits") {
+    graph.add_output("hits", graph.whole(hit));
+  } else {
+    const Expr length = seen.domain()[1];
+    const NodeId v = graph.add_input("v", DType::kF32, {length, 18});
+    const int v_axes[] = {1, 0};
+    const NodeId weight = graph.add_cast(Op::kCast, graph.whole(hit), DType::kF32);
+    const NodeId chosen = graph.add(
+        Op::kMul, {{graph.whole(weight).view.insert_axis(1, 18), weight},
+                   {graph.whole(v).view.permute(v_axes).insert_axis(0, seen.domain()[0]), v}});
+    const NodeId y = graph.add(Op::kSum, {graph.whole(chosen)}, graph::ReduceAttribute{1});
+    graph.add_output("y", graph.whole(y));
+    sample.inputs.emplace("v", filled(DType::kF32, {*length.constant_value(), 18}, 7));
+  }
+  sample.inputs.emplace("a", filled(DType::kF32, {21, 19}, 5));
+  sample.inputs.emplace("b", filled(DType::kF32, {19, 33}, 6));
+  return sample;
+}
+
+TEST(NestLaunches, ProductsThatAreComparedWithTheirMaximumAreAddedUpOnce) {
+  for (const char* result : {"hits", "values"})
+    for (const bool along_rows : {false, true})
+      for (const bool interchange : {false, true})
+        for (const CpuTarget& target : targets()) {
+          Runner runner;
+          runner.target = target;
+          runner.options.nest = {.online = false, .interchange = interchange};
+          SCOPED_TRACE(fmt::format("{} along {} on {}", result, along_rows ? "rows" : "columns",
+                                   target.name));
+          const bool stored = result == std::string("hits") || !interchange;
+          EXPECT_EQ(check(largest_products(result, along_rows), runner, {1e-5, 1e-5}),
+                    stored ? 2 : 1);
+          if (HasFailure()) return;
+        }
+}
+
 /// How many elements of a function of a row equal its maximum, exceed it, and its integer parts.
 Sample compared_with_maximum(DType dtype, Op function, int64_t columns) {
   Sample sample;

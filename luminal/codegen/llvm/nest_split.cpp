@@ -1,12 +1,12 @@
 #include "luminal/codegen/llvm/nest_split.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <unordered_map>
 
 #include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/kernel/estimate.h"
-#include "luminal/support/check.h"
+#include "luminal/kernel/replacement.h"
 #include "luminal/symbolic/node.h"
 
 namespace luminal::codegen {
@@ -178,12 +178,12 @@ class Splitter {
     partial.axes = first.free;
     partial.axes.insert(parting.columns ? partial.axes.begin() : partial.axes.end(),
                         part_axes.begin(), part_axes.end());
-    std::unordered_map<uint32_t, BodyId> replaced;
+    std::map<BodyId, BodyId> replaced;
     for (const BodyId id : group) {
       const BodyNode node = arena_[id];
       const NodeId parts = temporary(partial_dtype(node), partial.axes);
       partial.roots.push_back({parts, part_of(node, parting), partial.axes});
-      replaced[id.value] = whole_of(node, parting, parts, partial.axes, part_axes);
+      replaced[id] = whole_of(node, parting, parts, partial.axes, part_axes);
     }
     result_.kernels.push_back(with_numbered_axes(arena_, partial));
     finish(first, replaced);
@@ -236,50 +236,20 @@ class Splitter {
 
   /// Puts the sums of parts in the place of the reductions: in a kernel of their own if what is
   /// left has far more points than they have.
-  void finish(const BodyNode& first, std::unordered_map<uint32_t, BodyId>& replaced) {
+  void finish(const BodyNode& first, std::map<BodyId, BodyId>& replaced) {
     if (size_of(last_.axes) > 4 * size_of(first.free)) {
       kernel::Kernel finishing;
       finishing.axes = first.free;
-      for (auto& [id, value] : std::map(replaced.begin(), replaced.end())) {
+      for (auto& [id, value] : replaced) {
         const NodeId whole = temporary(arena_[value].dtype, finishing.axes);
         finishing.roots.push_back({whole, value, finishing.axes});
-        replaced[id] = arena_.load(whole, finishing.axes);
+        value = arena_.load(whole, finishing.axes);
       }
       result_.kernels.push_back(with_numbered_axes(arena_, finishing));
     }
-    memo_ = replaced;
-    for (kernel::Root& root : last_.roots) root.value = rewritten(root.value);
-  }
-
-  BodyId rewritten(BodyId id) {
-    if (const auto found = memo_.find(id.value); found != memo_.end()) return found->second;
-    const BodyNode node = arena_[id];
-    BodyId result = id;
-    if (node.index_values.empty()) {
-      std::vector<BodyId> children;
-      for (const BodyId child : node.children) children.push_back(rewritten(child));
-      result = arena_.with_children(id, children);
-    } else {
-      result = with_values(node);
-    }
-    memo_.emplace(id.value, result);
-    return result;
-  }
-
-  BodyId with_values(const BodyNode& node) {
-    std::vector<Expr> exprs = node.exprs;
-    for (Expr& expr : exprs) {
-      std::vector<symbolic::Binding> bindings;
-      for (const Expr& axis : std::vector<Expr>(expr.axes()))
-        if (kernel::is_value_axis(axis))
-          bindings.push_back({axis, arena_.index_value(rewritten(kernel::body_of_value(axis)),
-                                                       axis.axis_extent())});
-      expr = symbolic::substitute(expr, bindings);
-    }
-    if (node.kind == BodyKind::kLoad) return arena_.load(node.tensor, exprs);
-    if (node.kind == BodyKind::kIota) return arena_.iota(exprs[0], node.dtype);
-    LUMINAL_CHECK(node.kind == BodyKind::kWhere, "a node with index values");
-    return arena_.where(exprs, rewritten(node.children[0]), rewritten(node.children[1]));
+    kernel::Replacement replacement(arena_);
+    for (const auto& [id, value] : replaced) replacement.add(id, value);
+    for (kernel::Root& root : last_.roots) root.value = replacement(root.value);
   }
 
   Arena& arena_;
@@ -287,7 +257,6 @@ class Splitter {
   double part_;
   kernel::Kernel last_;
   SplitKernels result_;
-  std::unordered_map<uint32_t, BodyId> memo_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "luminal/kernel/cut_search.h"
 
 #include "luminal/kernel/climb.h"
+#include "luminal/kernel/compared_sums.h"
 #include "luminal/kernel/launch_groups.h"
 #include "luminal/kernel/store_through.h"
 #include "luminal/support/check.h"
@@ -9,9 +10,10 @@ namespace luminal::kernel {
 
 using graph::Node;
 
-std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& cut,
+std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& given,
                                 const CutSearchOptions& options) {
   CutCosts costs(arena, program, options);
+  const Cut cut = with_compared_sums(program, given, costs);
   CutPlan plan{cut, {}, {}, 0.0, 0, 0};
   for (NodeId id : costs.order()) {
     const Node& node = program.node(id);

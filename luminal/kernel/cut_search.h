@@ -115,8 +115,9 @@ class CutCosts {
 /// The best cut found.
 CutPlan search_cut(Arena& arena, const Program& program, const CutSearchOptions& options = {});
 
-/// The kernels and launches of a given cut; nothing if a kernel is rejected.
-std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& cut,
+/// The kernels and launches of a given cut; nothing if a kernel is rejected. What has to be stored
+/// for kernels to agree (compared_sums.h) is added to the cut.
+std::optional<CutPlan> plan_cut(Arena& arena, const Program& program, const Cut& given,
                                 const CutSearchOptions& options = {});
 
 /// Kernel k of a plan with what it computes written out, also if it is a copy of another.

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/graph/epsilon.h"
+#include "luminal/kernel/compared_sums.h"
 #include "luminal/kernel/evaluate.h"
 #include "luminal/kernel/reads.h"
 #include "luminal/search/point_oracle.h"
@@ -86,7 +86,7 @@ PointJudge::PointJudge(const kernel::Arena& arena, const kernel::Kernel& kernel)
     has_functions_ = has_functions_ || (is_op && may_have_few_digits(node.op));
     has_reductions = has_reductions || node.kind == kernel::BodyKind::kReduce;
     factors_leave_sums_ = factors_leave_sums_ || sums_three_factors(arena, node);
-    jumps_ = jumps_ || (is_op && codegen::may_jump(node.op, node.dtype) &&
+    jumps_ = jumps_ || (is_op && kernel::may_jump(node.op, node.dtype) &&
                         graph::is_float(arena[node.children[0]].dtype));
     has_masks = has_masks || node.kind == kernel::BodyKind::kWhere ||
                 (is_op && node.op == graph::Op::kSelect);

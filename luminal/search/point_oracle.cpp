@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <set>
 
+#include "luminal/codegen/llvm/compared_sums.h"
 #include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/graph/dim_binding.h"
 #include "luminal/graph/epsilon.h"
@@ -113,7 +115,8 @@ PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kerne
     : arena_(arena),
       kernel_(kernel),
       evaluator_(arena, tensors, dims),
-      random_(support::hash_combine(seed, 0x5eed)),
+      seed_(support::hash_combine(seed, 0x5eed)),
+      random_(seed_),
       scale_(scale),
       offsets_(offsets) {
   for (const kernel::Expr& axis : kernel.axes)
@@ -135,6 +138,10 @@ PointOracle::PointOracle(const kernel::Arena& arena, const kernel::Kernel& kerne
   }
   if (rounding != PointRounding::kMoved) return;
   find_last_places();
+  moved_alike_.resize(arena.size(), false);
+  const std::set<kernel::BodyId> compared = codegen::sums_compared(arena, kernel);
+  for (const kernel::BodyId id : arena.reachable(std::vector(compared.begin(), compared.end())))
+    moved_alike_[id.value] = true;
   evaluator_.rounding = [this](kernel::BodyId id, kernel::Number value, bool partial) {
     return bounded(id, moved(id, value, partial), partial);
   };
@@ -228,17 +235,17 @@ kernel::Number PointOracle::moved(kernel::BodyId id, kernel::Number value, bool 
     // What is added up beside the sum is rounded, too, however little of both is left.
     const double off = partial ? add_leaving(leaving->second, left) + place * std::abs(left) : 0.0;
     if (!partial) left = 0.0;
-    if (std::isfinite(off)) value.real += scale_ * off * random_unit();
+    if (std::isfinite(off)) value.real += scale_ * off * random_unit(id, off);
   }
   if (place == 0.0 || is_exact(arena_[id], value.real)) return value;
-  const double unit = random_unit();
+  const double unit = random_unit(id, value.real);
   if (result != used_results_.end()) result->second *= 1.0 + scale_ * stored_place(id) * unit;
   return {value.real * (1.0 + scale_ * place * unit), 0};
 }
 
-double PointOracle::random_unit() {
+double PointOracle::random_unit(kernel::BodyId id, double value) {
   random_ += 0x9e3779b97f4a7c15;  // splitmix64: some nanoseconds for each of millions of values
-  uint64_t bits = random_;
+  uint64_t bits = moved_alike_[id.value] ? seed_ ^ std::bit_cast<uint64_t>(value) : random_;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
   bits ^= bits >> 31;

@@ -80,8 +80,8 @@ class PointOracle {
   double add_leaving(const LeavingOffset& offset, double& left);
   /// Notes a step of a sum that an offset may leave.
   void note_leaving(kernel::BodyId id, double value, bool partial);
-  /// From -1 to 1.
-  double random_unit();
+  /// From -1 to 1; of some values always the same.
+  double random_unit(kernel::BodyId id, double value);
   /// Notes a factor of a product over axes, or its end.
   void note_factor(kernel::BodyId id, bool partial);
 
@@ -94,6 +94,10 @@ class PointOracle {
   std::vector<double> last_places_;           // by body: how far a value may be off, relative to it
   /// Results that others are made of, before they are rounded: what those see is rounded, or not.
   std::map<kernel::BodyId, double> used_results_;
+  /// By body: whether values that are the same are moved alike. A sum that is compared with itself
+  /// at another position is one value in a kernel, and two bodies here.
+  std::vector<bool> moved_alike_;
+  uint64_t seed_ = 1;
   uint64_t random_ = 1;
   double scale_ = 1.0;
   /// Exponents of a product's factors, those above and those below 1 by themselves: no part of the

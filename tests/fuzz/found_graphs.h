@@ -167,6 +167,52 @@ output "y" = %14
 output "y" = %18
 output "z" = %19
 )"},
+    {"a product was compared with its maximum, which other code had added up", R"(
+%a: f32[5, 8] = input "a"
+%b: f32[8, 17] = input "b"
+%m: f32[5, 17, 8] = mul %a[i0, i2], %b[i2, i1]
+%y: f32[5, 17] = sum %m axes=1
+%x: f32[5] = reduce_max %y axes=1
+%h: bool[5, 17] = equal %y, %x[i0]
+%neg: f32[] = constant -1
+%n: f32[5, 17] = mul %y, %neg[]
+%d: f32[5, 17] = add %x[i0], %n
+%s: f32[5, 17] = sqrt %d
+output "h" = %h
+output "s" = %s
+)"},
+    {"a product was compared with its first column, which other code had added up", R"(
+%a: f32[128, 64] = input "a"
+%b: f32[64, 256] = input "b"
+%m: f32[128, 256, 64] = mul %a[i0, i2], %b[i2, i1]
+%y: f32[128, 256] = sum %m axes=1
+%h: bool[128, 256] = equal %y, %y[i0, 0]
+output "h" = %h
+)"},
+    {"a window was compared with its maximum through a reshape", R"(
+%a: f32[44] = input "a"
+%f: f32[4, 5] = input "f"
+%m: f32[4, 40, 5] = mul %a[i1 + i2], %f[i0, i2]
+%y: f32[4, 40] = sum %m axes=1
+%x: f32[4] = reduce_max %y[4, 40 -> (40*i0 + i1)/40, (40*i0 + i1)%40] axes=1
+%h: bool[4, 40] = equal %y, %x[i0]
+output "h" = %h
+)"},
+    {"products were compared by one kernel with what another one had added up", R"(
+%a: f32[6, 9] = input "a"
+%b0: f32[9, 13] = input "b0"
+%m0: f32[6, 13, 9] = mul %a[i0, i2], %b0[i2, i1]
+%y0: f32[6, 13] = sum %m0 axes=1
+%b1: f32[9, 13] = input "b1"
+%m1: f32[6, 13, 9] = mul %a[i0, i2], %b1[i2, i1]
+%y1: f32[6, 13] = sum %m1 axes=1
+%s: f32[6, 13] = max %y0, %y1
+%x: f32[13] = reduce_max %s[13, 6 -> i1, i0] axes=1
+%h0: bool[6, 13] = equal %y0, %x[i1]
+%h1: bool[6, 13] = equal %y1, %x[i1]
+output "h0" = %h0
+output "h1" = %h1
+)"},
 };
 
 }  // namespace luminal::fuzz

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -97,6 +98,37 @@ TEST(KernelTies, WhatIsRoundedAfterASumMayBeEitherAtATie) {
       },
       std::get<1>(cases[2]));
   EXPECT_EQ(cut.why, Why::kWrongResult) << cut.detail;
+}
+
+constexpr int kM = 40, kN = 33, kK = 24;
+/// Which products of a row are its largest, where the maximum is found among them or among some
+/// that were added up in another order.
+template <bool kAlike>
+void largest_products(void* const* buffers, const int64_t*, int64_t, int64_t, std::byte*) {
+  const auto* products = static_cast<const float*>(buffers[0]);
+  auto* hits = static_cast<bool*>(buffers[1]);
+  for (int first = 0; first < kM * kN; first += kN) {
+    float most = -std::numeric_limits<float>::infinity();
+    for (int i = first; i < first + kN; ++i) {
+      const float value = kAlike ? products[i] : products[i] * (1.0F + 0x1p-23F);
+      most = std::isnan(value) || std::isnan(most) ? value + most : std::max(most, value);
+    }
+    for (int i = first; i < first + kN; ++i) hits[i] = products[i] == most;
+  }
+}
+
+TEST(KernelTies, ASumIsOneValueWhereItIsComparedWithItself) {
+  const auto write = [](Graph& g) {
+    const Tensor y = matmul(g.input("a", {kM, kK}), g.input("b", {kK, kN}));
+    return equal(y, max(y, {1}, true));
+  };
+  Subject subject(write);
+  ASSERT_EQ(subject.candidate().launches.size(), 2U) << "products, then what is planted";
+  KernelCheck check = subject.check();
+  EXPECT_EQ(check.check(subject.candidate()), std::nullopt);
+  EXPECT_EQ(check.check(subject.with(largest_products<true>)), std::nullopt);
+  const Rejected wrong = rejection(largest_products<false>, write);
+  EXPECT_EQ(wrong.why, Why::kWrongResult) << wrong.detail;
 }
 
 }  // namespace

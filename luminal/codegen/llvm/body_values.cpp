@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "luminal/codegen/llvm/few_digits.h"
 #include "luminal/codegen/llvm/fused_math.h"
+#include "luminal/kernel/compared_sums.h"
 #include "luminal/support/check.h"
 #include "luminal/symbolic/node.h"
 
@@ -135,7 +135,7 @@ Value* BodyValues::operation(BodyId id) {
     operands.push_back(value_of(child));
     lanes = std::max(lanes, VectorBuilder::lanes_of(operands.back()));
   }
-  if (!op_options_.round_each && may_jump(node.op, node.dtype))
+  if (!op_options_.round_each && kernel::may_jump(node.op, node.dtype))
     for (size_t k = 0; k < operands.size(); ++k)
       operands[k] = rounded(node.children[k], operands[k]);
   for (Value*& operand : operands) operand = widened(operand, lanes);

@@ -1,11 +1,9 @@
 #include "luminal/codegen/llvm/compared_sums.h"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
-#include <set>
 
-#include "luminal/codegen/llvm/contraction_plan.h"
+#include "luminal/codegen/llvm/few_digits.h"
+#include "luminal/codegen/llvm/fused_math.h"
 #include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/kernel/replacement.h"
 
@@ -25,37 +23,40 @@ bool is_rounded_sum(const BodyNode& node) {
   return node.kind == BodyKind::kReduce && node.op != Op::kReduceMax && graph::is_float(node.dtype);
 }
 
-bool is_maximum(const BodyNode& node) {
-  return node.kind == BodyKind::kReduce && node.op == Op::kReduceMax;
+std::vector<BodyId> values_of(const kernel::Kernel& kernel) {
+  std::vector<BodyId> result;
+  for (const kernel::Root& root : kernel.roots) result.push_back(root.value);
+  return result;
 }
 
-/// What the values use, users before operands, up to and with what `ends` says.
-std::vector<BodyId> below(const Arena& arena, std::vector<BodyId> values,
-                          const std::function<bool(const BodyNode&)>& ends) {
-  std::set<BodyId> seen;
-  while (!values.empty()) {
-    const BodyId id = values.back();
-    values.pop_back();
-    if (!seen.insert(id).second || ends(arena[id])) continue;
-    const BodyNode& node = arena[id];
-    values.insert(values.end(), node.children.begin(), node.children.end());
-    values.insert(values.end(), node.index_values.begin(), node.index_values.end());
-  }
-  // Operands are made before what uses them.
-  return {seen.rbegin(), seen.rend()};
+std::vector<BodyId> sums_of(const Arena& arena, const kernel::Kernel& kernel) {
+  std::vector<BodyId> result = arena.reachable(values_of(kernel));
+  std::erase_if(result, [&](BodyId id) { return !is_rounded_sum(arena[id]); });
+  return result;
+}
+
+bool has_sum(const Arena& arena, BodyId id) {
+  const std::vector<BodyId> inside = arena.reachable(std::span(&id, 1));
+  return std::any_of(inside.begin(), inside.end(),
+                     [&](BodyId each) { return is_rounded_sum(arena[each]); });
 }
 
 /// Where one body is the other at another position: found from indices that are an axis alone, and
 /// proved by putting the position in.
-class Position {
+class PositionFinder {
  public:
-  Position(Arena& arena, BodyId body) : arena_(arena), body_(body) {}
+  PositionFinder(const Arena& arena, BodyId body) : arena_(arena), body_(body) {}
 
-  /// What the axes of the body are there, in their order; nothing if it is another one.
-  std::optional<std::vector<Expr>> find(BodyId other) {
+  /// Whether the other differs in indices at most.
+  bool has_form_of(BodyId other) {
     at_.clear();
     nodes_ = kMostNodes;
-    if (!collect(body_, other)) return std::nullopt;
+    return collect(body_, other);
+  }
+
+  /// What the axes of the body are where it is the other, in their order; nothing if it nowhere is.
+  std::optional<std::vector<Expr>> find(Arena& arena, BodyId other) {
+    if (!has_form_of(other)) return std::nullopt;
     std::vector<Expr> position;
     for (const Expr& axis : arena_[body_].free) {
       const auto bound = std::find_if(at_.begin(), at_.end(),
@@ -64,7 +65,7 @@ class Position {
         return std::nullopt;
       position.push_back(bound->value);
     }
-    if (arena_.substitute(body_, at_) != other) return std::nullopt;
+    if (arena.substitute(body_, at_) != other) return std::nullopt;
     return position;
   }
 
@@ -95,63 +96,68 @@ class Position {
 
   static constexpr int kMostNodes = 1024;
 
-  Arena& arena_;
+  const Arena& arena_;
   BodyId body_;
   std::vector<Binding> at_;
   int nodes_ = 0;  // that may still be looked at
 };
 
 /// Finds and stores the sums of one kernel.
-class Storing {
+class ComparedSums {
  public:
-  Storing(Arena& arena, const kernel::Kernel& kernel, bool interchanged, LaunchList& launches)
+  ComparedSums(Arena& arena, const kernel::Kernel& kernel, bool interchanged, LaunchList& launches)
       : arena_(arena), kernel_(kernel), interchanged_(interchanged), launches_(launches) {}
 
-  kernel::Kernel run() {
+  kernel::Kernel stored() {
     while (const auto sum = next()) store(*sum);
     return kernel_;
   }
 
  private:
-  std::vector<BodyId> values() const {
-    std::vector<BodyId> result;
-    for (const kernel::Root& root : kernel_.roots) result.push_back(root.value);
-    return result;
+  /// A sum that is needed at several positions, some of which are compared.
+  std::optional<BodyId> next() {
+    const std::vector<BodyId> sums = sums_of(arena_, kernel_);
+    const std::set<BodyId> compared = values_compared(arena_, kernel_.roots);
+    for (const BodyId sum : in_loop_of_results(sums))
+      for (const BodyId other : sums) {
+        if (!compared.contains(sum) && !compared.contains(other)) continue;
+        // Several reductions have the same axes, and so the same sum.
+        if (other == sum &&
+            std::none_of(arena_[sum].free.begin(), arena_[sum].free.end(), kernel::is_bound_axis))
+          continue;
+        if (PositionFinder(arena_, sum).find(arena_, other)) return sum;
+        if (PositionFinder(arena_, other).find(arena_, sum)) return other;
+      }
+    return std::nullopt;
   }
 
-  /// A sum beside a maximum that has it among its values.
-  std::optional<BodyId> next() {
-    const std::vector<BodyId> reached = arena_.reachable(values());
-    std::vector<BodyId> maxima;
-    std::copy_if(reached.begin(), reached.end(), std::back_inserter(maxima),
-                 [&](BodyId id) { return is_maximum(arena_[id]); });
-    const std::vector<BodyId> compared = arena_.reachable(maxima);
-    const auto ends = [&](const BodyNode& node) {
-      return is_maximum(node) || (interchanged_ && node.kind == BodyKind::kReduce);
-    };
-    for (const BodyId sum : below(arena_, values(), ends)) {
-      if (!is_rounded_sum(arena_[sum])) continue;
-      const bool is_repeated =
-          std::any_of(arena_[sum].free.begin(), arena_[sum].free.end(), kernel::is_bound_axis);
-      Position position(arena_, sum);
-      if (std::any_of(compared.begin(), compared.end(), [&](BodyId other) {
-            return (other != sum || is_repeated) && position.find(other);
-          }))
-        return sum;
+  /// Those that the loop of the results adds up itself, users before operands.
+  std::vector<BodyId> in_loop_of_results(const std::vector<BodyId>& sums) const {
+    std::vector<BodyId> values = values_of(kernel_);
+    std::set<BodyId> seen;
+    while (!values.empty()) {
+      const BodyId id = values.back();
+      values.pop_back();
+      const BodyNode& node = arena_[id];
+      const bool is_reduction = node.kind == BodyKind::kReduce;
+      if (!seen.insert(id).second || (is_reduction && (interchanged_ || node.op == Op::kReduceMax)))
+        continue;
+      values.insert(values.end(), node.children.begin(), node.children.end());
+      values.insert(values.end(), node.index_values.begin(), node.index_values.end());
     }
-    return std::nullopt;
+    std::vector<BodyId> result(sums.rbegin(), sums.rend());
+    std::erase_if(result, [&](BodyId id) { return !seen.contains(id); });
+    return result;
   }
 
   void store(BodyId sum) {
     const kernel::AxisSet axes = arena_[sum].free;
-    graph::Shape shape;
-    for (const Expr& axis : axes) shape.push_back(axis.axis_extent());
-    const kernel::NodeId tensor = private_tensor(arena_, {arena_[sum].dtype, shape});
+    const kernel::NodeId tensor = private_tensor(arena_, arena_[sum].dtype, axes);
     launches_.add_stored(axes, sum, tensor, axes);
     kernel::Replacement replacement(arena_);
-    Position position(arena_, sum);
-    for (const BodyId other : arena_.reachable(values()))
-      if (const auto at = position.find(other)) replacement.add(other, arena_.load(tensor, *at));
+    for (const BodyId other : sums_of(arena_, kernel_))
+      if (const auto at = PositionFinder(arena_, sum).find(arena_, other))
+        replacement.add(other, arena_.load(tensor, *at));
     for (kernel::Root& root : kernel_.roots) root.value = replacement(root.value);
   }
 
@@ -163,9 +169,30 @@ class Storing {
 
 }  // namespace
 
+std::set<BodyId> sums_compared(const Arena& arena, const kernel::Kernel& kernel) {
+  const std::vector<BodyId> sums = sums_of(arena, kernel);
+  const std::set<BodyId> compared = values_compared(arena, kernel.roots);
+  std::set<BodyId> result;
+  for (const BodyId sum : sums)
+    for (const BodyId other : sums) {
+      if (other == sum || !compared.contains(sum)) continue;
+      if (PositionFinder(arena, sum).has_form_of(other)) result.insert({sum, other});
+    }
+  return result;
+}
+
+bool compares_sums(const Arena& arena, const kernel::Kernel& kernel) {
+  const std::vector<BodyId> reached = arena.reachable(values_of(kernel));
+  return std::any_of(reached.begin(), reached.end(),
+                     [&](BodyId id) {
+                       return subtracts_extreme(arena, arena[id]) && has_sum(arena, id);
+                     }) ||
+         !sums_compared(arena, kernel).empty();
+}
+
 kernel::Kernel with_compared_sums_stored(Arena& arena, const kernel::Kernel& kernel,
                                          bool interchanged, LaunchList& launches) {
-  return Storing(arena, kernel, interchanged, launches).run();
+  return ComparedSums(arena, kernel, interchanged, launches).stored();
 }
 
 }  // namespace luminal::codegen

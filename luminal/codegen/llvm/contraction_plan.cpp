@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "luminal/codegen/llvm/fused_math.h"
+#include "luminal/codegen/llvm/compared_sums.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/kernel/contraction.h"
 #include "luminal/kernel/estimate.h"
@@ -24,9 +24,6 @@ using kernel::Contraction;
 using kernel::NodeId;
 using symbolic::Binding;
 using symbolic::Expr;
-
-/// Ids of tensors that belong to one kernel's code.
-constexpr uint32_t kFirstPrivateTensor = 0xE0000000;
 
 /// Writes the axes of a group as parts of one axis with this id.
 AxisGroup make_group(std::span<const Expr> axes, int64_t id) {
@@ -97,8 +94,8 @@ class Planner {
 
   Recognised<ContractionPlan> plan() {
     if (!find_reductions()) return Refusal{why_};
-    if (is_relative_to_maximum_of_sums())
-      return Refusal{"it adds up sums again that other code has found the maximum of"};
+    if (compares_sums(arena_, kernel_))
+      return Refusal{"it compares sums that other code adds up in another order"};
     if (!assign_axes()) return Refusal{"its products disagree about rows and columns"};
     if (!stand_in()) return Refusal{"something is reduced after its products"};
     choose_columns();
@@ -149,22 +146,6 @@ class Planner {
     return contractions_.size() <= 4 || refuse("it holds more than four products");
   }
 
-  /// Softmax of products and weights of attention: tiles add up in another order than the code that
-  /// has found the maximum. Far from 0 the two differ by more than an exponential bears.
-  bool is_relative_to_maximum_of_sums() const {
-    std::vector<BodyId> values;
-    for (const kernel::Root& root : kernel_.roots) values.push_back(root.value);
-    const auto has_sum = [&](BodyId id) {
-      const std::vector<BodyId> inside = arena_.reachable(std::span(&id, 1));
-      return std::ranges::any_of(inside, [&](BodyId each) {
-        return arena_[each].kind == BodyKind::kReduce && arena_[each].op == Op::kSum;
-      });
-    };
-    return std::ranges::any_of(arena_.reachable(values), [&](BodyId id) {
-      return subtracts_extreme(arena_, arena_[id]) && has_sum(id);
-    });
-  }
-
   bool can_sum(DType dtype) const {
     if (graph::is_bool(dtype) || graph::bits(dtype) == 4) return false;
     // Rounding every product is not what products of matrices do.
@@ -209,14 +190,8 @@ class Planner {
     }
     for (const BodyId id : early_) {
       const AxisSet free = arena_[id].free;
-      graph::Shape shape;
-      std::vector<Expr> index;
-      for (const Expr& axis : free) {
-        shape.push_back(axis.axis_extent());
-        index.push_back(axis);
-      }
-      const NodeId tensor = private_tensor(arena_, {arena_[id].dtype, shape});
-      replacement.add(id, arena_.load(tensor, index));
+      const NodeId tensor = private_tensor(arena_, arena_[id].dtype, free);
+      replacement.add(id, arena_.load(tensor, free));
       plan_.early.push_back({id, tensor});
     }
     std::vector<BodyId> values;
@@ -376,14 +351,6 @@ graph::DType accumulator_of(graph::DType dtype) {
   using graph::DType;
   if (graph::is_float(dtype)) return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   return graph::bits(dtype) > 32 ? DType::kI64 : DType::kI32;
-}
-
-NodeId private_tensor(Arena& arena, const graph::TensorType& type) {
-  // The arena grows with every load of such a tensor, so a free number is near.
-  NodeId id{kFirstPrivateTensor + 0x1000 + static_cast<uint32_t>(arena.size())};
-  while (arena.has_tensor(id)) ++id.value;
-  arena.declare_tensor(id, type);
-  return id;
 }
 
 Recognised<ContractionPlan> plan_contraction(Arena& arena, const kernel::Kernel& kernel,

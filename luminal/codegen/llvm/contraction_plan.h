@@ -75,7 +75,4 @@ int64_t typical_extent(const symbolic::Expr& expr, const CpuKernelOptions& optio
 /// What sums of a dtype are added up in.
 graph::DType accumulator_of(graph::DType dtype);
 
-/// A tensor that nobody else knows, for what is kept between launches of one kernel.
-kernel::NodeId private_tensor(kernel::Arena& arena, const graph::TensorType& type);
-
 }  // namespace luminal::codegen

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "luminal/codegen/llvm/launch_list.h"
 #include "luminal/codegen/llvm/nest_plan.h"
 
 namespace luminal::codegen {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "luminal/codegen/llvm/fused_math.h"
+#include "luminal/kernel/compared_sums.h"
 
 namespace luminal::codegen {
 namespace {
@@ -105,7 +106,7 @@ bool keeps_digits(const Arena& arena, const BodyNode& node) {
     case Op::kReduceMax:
       return true;
     case Op::kCast:
-      return !may_jump(node.op, node.dtype);
+      return !kernel::may_jump(node.op, node.dtype);
     case Op::kAdd:
     case Op::kSum:
       return have_one_sign(arena, node.children);
@@ -119,23 +120,6 @@ bool keeps_digits(const Arena& arena, const BodyNode& node) {
 
 }  // namespace
 
-bool may_jump(Op op, DType dtype) {
-  switch (op) {
-    case Op::kLessThan:
-    case Op::kEqual:
-    case Op::kFloor:
-    case Op::kRound:
-    case Op::kMod:
-      return true;
-    case Op::kPow:  // a negative number has whole powers only
-      return graph::is_float(dtype);
-    case Op::kCast:
-      return !graph::is_float(dtype);
-    default:
-      return false;
-  }
-}
-
 std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Root> roots,
                                  std::span<const BodyId> maxima_of) {
   std::set<BodyId> result;
@@ -147,7 +131,7 @@ std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Roo
     const bool compares =
         is_reduction ? node.op == Op::kReduceMax
                      : node.kind == BodyKind::kOp &&
-                           (may_jump(node.op, node.dtype) || subtracts_extreme(arena, node));
+                           (kernel::may_jump(node.op, node.dtype) || subtracts_extreme(arena, node));
     if (!compares && (is_reduction || !result.contains(id))) continue;
     for (const BodyId child : operands_of(arena, node))
       if (graph::is_float(arena[child].dtype)) result.insert(child);

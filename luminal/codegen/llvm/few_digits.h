@@ -10,11 +10,6 @@
 
 namespace luminal::codegen {
 
-/// Whether the least difference of an operand may change all of a result of this dtype:
-/// comparisons, floors, remainders, powers of floats, casts of floats to integers. They see
-/// operands as the graph rounds them, as every other op may see digits that the graph has lost.
-bool may_jump(graph::Op op, graph::DType dtype);
-
 /// The float values that are compared, and what these are made of but for sums: maxima, what they
 /// are found among and what they are taken from, operands of what may jump. They must have the same
 /// bits wherever they are computed, in this loop, another one or another kernel, or no element

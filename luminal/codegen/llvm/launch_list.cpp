@@ -14,6 +14,21 @@ using kernel::BodyNode;
 using kernel::NodeId;
 using symbolic::Expr;
 
+NodeId private_tensor(kernel::Arena& arena, const graph::TensorType& type) {
+  // The arena grows with every load of such a tensor, so a free number is near.
+  constexpr uint32_t kStandIns = 0x1000;
+  NodeId id{kFirstPrivateTensor + kStandIns + static_cast<uint32_t>(arena.size())};
+  while (arena.has_tensor(id)) ++id.value;
+  arena.declare_tensor(id, type);
+  return id;
+}
+
+NodeId private_tensor(kernel::Arena& arena, graph::DType dtype, std::span<const Expr> axes) {
+  graph::Shape shape;
+  for (const Expr& axis : axes) shape.push_back(axis.axis_extent());
+  return private_tensor(arena, {dtype, shape});
+}
+
 bool is_constant(const kernel::Arena& arena, BodyId value, const CpuKernelOptions& options) {
   const std::vector<BodyId> reached = arena.reachable(std::span(&value, 1));
   return std::all_of(reached.begin(), reached.end(), [&](BodyId id) {

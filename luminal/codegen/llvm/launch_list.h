@@ -10,6 +10,16 @@
 
 namespace luminal::codegen {
 
+/// Tensors from here on are of the code's own. The first of them stand for sums while a kernel is
+/// looked at.
+inline constexpr uint32_t kFirstPrivateTensor = 0xE0000000;
+
+/// A tensor that nobody else knows, for what is kept between launches of one kernel.
+kernel::NodeId private_tensor(kernel::Arena& arena, const graph::TensorType& type);
+/// One with an element for every position of some axes.
+kernel::NodeId private_tensor(kernel::Arena& arena, graph::DType dtype,
+                              std::span<const symbolic::Expr> axes);
+
 /// Whether a body reads nothing but constants and weights.
 bool is_constant(const kernel::Arena& arena, kernel::BodyId value, const CpuKernelOptions& options);
 

@@ -66,25 +66,25 @@ Value* AttentionBlocks::power(Value* difference) {
   return power_of_two(plan_.base_two ? difference : ir_.CreateFMul(difference, unit));
 }
 
-/// The largest (or smallest) value over the queries of the block, for one key.
-Value* AttentionBlocks::extreme(const Expr& condition, const symbolic::Affine& affine, Value* key,
-                                bool largest) {
+/// The largest (or smallest) value over the queries, for one key.
+Value* AttentionBlocks::extreme(const Queries& queries, const Expr& condition,
+                                const symbolic::Affine& affine, Value* key, bool largest) {
   body_.gather_up();
   const int64_t slope =
       plan_.query.is_axis() ? *affine.coefficient(plan_.query).constant_value() : 0;
-  Value* last = ir_.CreateSub(ir_.CreateAdd(first_query_, query_count_), number(1));
-  body_.set_axis(plan_.query, (slope > 0) == largest ? last : first_query_);
+  Value* last = ir_.CreateSub(ir_.CreateAdd(queries.first, queries.count), number(1));
+  body_.set_axis(plan_.query, (slope > 0) == largest ? last : queries.first);
   body_.set_axis(plan_.key, key);
   return body_.index(condition.node()->operands[0]);
 }
 
-std::pair<Value*, Value*> AttentionBlocks::key_range() {
+std::pair<Value*, Value*> AttentionBlocks::key_range(const Queries& queries) {
   Value* first = number(0);
   Value* end = body_.index(plan_.key.axis_extent());
   for (const Expr& condition : plan_.conditions) {
     const auto affine = bound_of(plan_, condition);
     if (!affine) continue;
-    Value* at_zero = extreme(condition, *affine, number(0), true);
+    Value* at_zero = extreme(queries, condition, *affine, number(0), true);
     if (affine->coefficient(plan_.key).is_constant(-1))
       end = least(end, ir_.CreateAdd(at_zero, number(1)));
     if (affine->coefficient(plan_.key).is_constant(1))
@@ -93,14 +93,14 @@ std::pair<Value*, Value*> AttentionBlocks::key_range() {
   return {first, end};
 }
 
-Value* AttentionBlocks::all_allowed(Value* key, Value* count) {
+Value* AttentionBlocks::all_allowed(const Queries& queries, Value* key, Value* count) {
   Value* all = ir_.getTrue();
   Value* last = ir_.CreateSub(ir_.CreateAdd(key, count), number(1));
   for (const Expr& condition : plan_.conditions) {
     const auto affine = bound_of(plan_, condition);
     if (!affine) return ir_.getFalse();
     const bool rises = *affine->coefficient(plan_.key).constant_value() > 0;
-    Value* lowest = extreme(condition, *affine, rises ? key : last, false);
+    Value* lowest = extreme(queries, condition, *affine, rises ? key : last, false);
     all = ir_.CreateAnd(all, ir_.CreateICmpSGE(lowest, number(0)));
   }
   return all;

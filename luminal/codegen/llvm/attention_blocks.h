@@ -43,10 +43,15 @@ class AttentionBlocks {
   /// Bytes between neighbours along an axis.
   llvm::Value* stride_of(const kernel::PlainOperand& operand, const symbolic::Expr& axis);
 
-  /// The keys that some query of the block may look at: first and end.
-  std::pair<llvm::Value*, llvm::Value*> key_range();
-  /// Whether no condition excludes any pair of a query and one of these keys.
-  llvm::Value* all_allowed(llvm::Value* key, llvm::Value* count);
+  /// Queries that follow each other, at least one.
+  struct Queries {
+    llvm::Value* first;
+    llvm::Value* count;
+  };
+  /// The keys that some of the queries may look at: first and end.
+  std::pair<llvm::Value*, llvm::Value*> key_range(const Queries& queries);
+  /// Whether no condition excludes any pair of one of the queries and one of these keys.
+  llvm::Value* all_allowed(const Queries& queries, llvm::Value* key, llvm::Value* count);
   /// The score without the tests around it.
   kernel::BodyId below_conditions() const;
 
@@ -66,8 +71,8 @@ class AttentionBlocks {
   llvm::Value* query_count_ = nullptr;
 
  private:
-  llvm::Value* extreme(const symbolic::Expr& condition, const symbolic::Affine& affine,
-                       llvm::Value* key, bool largest);
+  llvm::Value* extreme(const Queries& queries, const symbolic::Expr& condition,
+                       const symbolic::Affine& affine, llvm::Value* key, bool largest);
 };
 
 }  // namespace luminal::codegen

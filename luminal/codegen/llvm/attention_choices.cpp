@@ -13,6 +13,7 @@ using Reason = std::optional<std::string>;
 constexpr int kMostQueries = 1024;
 constexpr int kMostKeys = 1 << 16;
 constexpr int kKeyUnit = 8;
+constexpr int kKeysOfMatrices = 32;
 
 /// Why blocks of these sizes cannot be.
 Reason blocks_refusal(int query_block, int key_block, int tile_rows, const AttentionSchedule& tile,
@@ -38,6 +39,26 @@ void apply_blocks(const Schedule& schedule, const CpuTarget& target, ScheduleRea
     throw schedule_error(schedule, "{}", *why);
 }
 
+/// Why blocks of these sizes cannot be met by matrix registers.
+Reason matrices_refusal(int query_block, int key_block, const AttentionSchedule& tile) {
+  if (query_block % tile.tile_columns != 0)
+    return fmt::format("query_block is no multiple of the {} columns of a tile", tile.tile_columns);
+  if (key_block % kKeysOfMatrices != 0)
+    return fmt::format("key_block is no multiple of {}", kKeysOfMatrices);
+  return std::nullopt;
+}
+
+void apply_matrices(const Schedule& schedule, ScheduleReader& reader, AttentionSchedule& chosen) {
+  chosen.query_block = reader.small("query_block", 1, kMostQueries);
+  chosen.key_block = reader.small("key_block", kKeysOfMatrices, kMostKeys);
+  if (!chosen.dot_bf16)
+    throw schedule_error(schedule,
+                         "queries, keys, values and results are not all bf16, or the "
+                         "processor does not multiply pairs of them");
+  if (const Reason why = matrices_refusal(chosen.query_block, chosen.key_block, chosen))
+    throw schedule_error(schedule, "{}", *why);
+}
+
 void apply_runs(const Schedule& schedule, ScheduleReader& reader, const AttentionCode& code,
                 AttentionSchedule& chosen) {
   chosen.key_run = reader.small("key_run", 0, kMostKeys);
@@ -51,6 +72,7 @@ void apply_runs(const Schedule& schedule, ScheduleReader& reader, const Attentio
 ScheduleSpace blocks_space(AttentionSchedule chosen, const CpuTarget& target, double queries,
                            double keys, const CpuKernelOptions& options) {
   chosen.runs = false;
+  chosen.matrices = false;
   chosen.chunk = 1;
   ScheduleSpace space;
   space.start = schedule_of(chosen);
@@ -68,6 +90,24 @@ ScheduleSpace blocks_space(AttentionSchedule chosen, const CpuTarget& target, do
     return blocks_refusal(static_cast<int>(schedule.at("query_block")),
                           static_cast<int>(schedule.at("key_block")),
                           static_cast<int>(schedule.at("tile_rows")), chosen, target);
+  };
+  return space;
+}
+
+ScheduleSpace matrices_space(const AttentionSchedule& chosen, double queries, double keys,
+                             const CpuKernelOptions& options) {
+  ScheduleSpace space;
+  space.start = schedule_of(chosen);
+  SpaceBuilder builder(space);
+  const auto padded = static_cast<int64_t>(queries) + chosen.tile_columns - 1;
+  builder.add_up_to("query_block", {32, 64, 128, 192, 256, 384, 512, 1024}, padded);
+  builder.add_up_to("key_block", {64, 128, 256, 512, 1024},
+                    std::max<int64_t>(64, static_cast<int64_t>(2 * keys)));
+  builder.add("chunk", {0, 1, 2, 4});
+  builder.add_threads(options.threads);
+  space.refusal = [chosen](const Schedule& schedule) {
+    return matrices_refusal(static_cast<int>(schedule.at("query_block")),
+                            static_cast<int>(schedule.at("key_block")), chosen);
   };
   return space;
 }
@@ -93,6 +133,11 @@ Schedule schedule_of(const AttentionSchedule& chosen) {
                                                         {"query_group", chosen.query_group},
                                                         {"chunk", chosen.chunk},
                                                         {"threads", chosen.threads}});
+  if (chosen.matrices)
+    return Schedule(std::string(kAttentionMatricesFamily), {{"query_block", chosen.query_block},
+                                                            {"key_block", chosen.key_block},
+                                                            {"chunk", chosen.chunk},
+                                                            {"threads", chosen.threads}});
   return Schedule(std::string(kAttentionFamily), {{"query_block", chosen.query_block},
                                                   {"key_block", chosen.key_block},
                                                   {"tile_rows", chosen.tile_rows},
@@ -104,13 +149,17 @@ void apply_schedule(const Schedule& schedule, const CpuTarget& target, Attention
   AttentionSchedule& chosen = code.schedule;
   ScheduleReader reader(schedule);
   chosen.runs = schedule.family() == kAttentionRunsFamily;
+  chosen.matrices = schedule.family() == kAttentionMatricesFamily;
   if (chosen.runs)
     apply_runs(schedule, reader, code, chosen);
+  else if (chosen.matrices)
+    apply_matrices(schedule, reader, chosen);
   else
     apply_blocks(schedule, target, reader, chosen);
   chosen.chunk = reader.number("chunk", 0, 1 << 20);
   chosen.threads = reader.small("threads", 0, 1024);
   reader.finish();
+  code.choose_packing();
 }
 
 std::vector<ScheduleSpace> attention_spaces(kernel::Arena& arena, const kernel::Kernel& kernel,
@@ -124,10 +173,13 @@ std::vector<ScheduleSpace> attention_spaces(kernel::Arena& arena, const kernel::
   const kernel::EstimateOptions sizes{.dims = options.dims, .typical_dim = options.typical_dim};
   const double queries = kernel::typical_value(code->queries(), sizes);
   const double keys = kernel::typical_value(code->plan.key.axis_extent(), sizes);
-  std::vector<ScheduleSpace> spaces{blocks_space(code->schedule, target, queries, keys, options)};
+  std::vector<ScheduleSpace> spaces;
+  if (code->schedule.matrices)
+    spaces.push_back(matrices_space(code->schedule, queries, keys, options));
+  spaces.push_back(blocks_space(code->schedule, target, queries, keys, options));
   if (queries <= kMostForRuns && code->suits_few_queries()) {
     spaces.push_back(runs_space(code->schedule, keys, options));
-    if (code->schedule.runs) std::swap(spaces[0], spaces[1]);
+    if (code->schedule.runs) std::swap(spaces.front(), spaces.back());
   }
   return spaces;
 }

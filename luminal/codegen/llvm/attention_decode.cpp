@@ -31,7 +31,7 @@ class DecodeEmitter : AttentionBlocks {
       body_.set_axes(plan_.rows, ir_.CreateSDiv(item, runs));
       first_query_ = number(0);
       query_count_ = body_.index(code_.queries());
-      auto [from, to] = key_range();
+      auto [from, to] = key_range({first_query_, query_count_});
       if (!is_whole()) {
         Value* first = scaled(ir_.CreateSRem(item, runs), schedule_.key_run);
         from = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, from);

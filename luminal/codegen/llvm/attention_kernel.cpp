@@ -16,6 +16,17 @@ using symbolic::Expr;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+/// Values are turned once for all queries of a block; a panel of queries meets so many keys in the
+/// first cache.
+AttentionSchedule with_matrix_registers(AttentionSchedule schedule, double queries) {
+  constexpr double kQueries = 256;
+  schedule.matrices = true;
+  schedule.key_block = 128;
+  const auto wanted = std::max<int64_t>(1, static_cast<int64_t>(std::min(queries, kQueries)));
+  schedule.query_block = static_cast<int>(rounded_up(wanted, schedule.tile_columns));
+  return schedule;
+}
+
 AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPlan& plan,
                                   const CpuTarget& target, DType result, double queries) {
   AttentionSchedule schedule;
@@ -26,30 +37,23 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
   schedule.dot_bf16 = is_bf16(arena, plan.keys.value) && is_bf16(arena, plan.values.value) &&
                       is_bf16(arena, plan.queries) && result == DType::kBF16 &&
                       target.has(runtime::CpuFeature::kAvx512bf16);
-  const kernel::PlainOperand* keys = plan.keys.plain();
-  // What is bf16 may be so by a cast of what lies in memory.
-  schedule.pack_keys = keys == nullptr ||
-                       keys->stored != (schedule.dot_bf16 ? DType::kBF16 : DType::kF32) ||
-                       (schedule.dot_bf16 && !plan.keys.runs_along(plan.inner));
-  const kernel::PlainOperand* values = plan.values.plain();
-  const int64_t depth = *plan.depth.axis_extent().constant_value();
-  schedule.pack_values = values == nullptr || values->stored != DType::kF32 ||
-                         !plan.values.runs_along(plan.depth) || depth % schedule.tile_columns != 0;
   schedule.query_group = queries < 2 ? 1 : queries < 3 ? 2 : 4;  // divides the lanes
   // Masks leave out less of larger blocks.
   const auto wanted =
       static_cast<int64_t>(std::min(queries, plan.conditions.empty() ? 96.0 : 64.0));
   schedule.query_block = static_cast<int>(
       std::max<int64_t>(schedule.tile_columns, rounded_up(wanted, schedule.tile_columns)));
+  if (schedule.dot_bf16 && target.has(runtime::CpuFeature::kAmxBf16))
+    schedule = with_matrix_registers(schedule, queries);
   return schedule;
 }
 
 std::string facts_of(const AttentionCode& code) {
   const AttentionSchedule& schedule = code.schedule;
-  return fmt::format("attention {} {} {} {} {} {} {} dot {} pack {} {} round {}", schedule.lanes,
+  return fmt::format("attention {} {} {} {} {} {} {} dot {} {} pack {} {} round {}", schedule.lanes,
                      schedule.query_block, schedule.query_group, schedule.key_block,
                      schedule.key_run, schedule.tile_rows, schedule.tile_columns, schedule.dot_bf16,
-                     schedule.pack_keys, schedule.pack_values, code.round_each);
+                     schedule.matrices, schedule.pack_keys, schedule.pack_values, code.round_each);
 }
 
 /// Whether there are rows enough to keep all threads busy without dividing their keys.
@@ -177,6 +181,18 @@ bool AttentionCode::has_rows_of_queries() const {
          });
 }
 
+void AttentionCode::choose_packing() {
+  const kernel::PlainOperand* keys = plan.keys.plain();
+  // What is bf16 may be so by a cast of what lies in memory.
+  schedule.pack_keys = keys == nullptr ||
+                       keys->stored != (schedule.dot_bf16 ? DType::kBF16 : DType::kF32) ||
+                       (schedule.dot_bf16 && !plan.keys.runs_along(plan.inner)) ||
+                       (schedule.matrices && padded_inner() != inner());
+  const kernel::PlainOperand* values = plan.values.plain();
+  schedule.pack_values = values == nullptr || values->stored != DType::kF32 || schedule.matrices ||
+                         !plan.values.runs_along(plan.depth) || padded_depth() != depth();
+}
+
 AttentionCode::Scratch AttentionCode::scratch() const {
   const int64_t queries = schedule.query_block;
   const int64_t keys = schedule.key_block;
@@ -185,12 +201,14 @@ AttentionCode::Scratch AttentionCode::scratch() const {
   Scratch at{};
   const auto after = [](int64_t begin, int64_t bytes) { return rounded_up(begin + bytes, 64); };
   at.queries = 0;
-  at.keys = after(at.queries, queries * rounded_up(inner(), 2) * 4);
+  at.keys = after(at.queries,
+                  queries * (schedule.matrices ? padded_inner() * 2 : rounded_up(inner(), 2) * 4));
   at.scores = after(at.keys, schedule.pack_keys ? keys * padded_inner() * 4 : 0);
   at.weights = after(at.scores, queries * (keys + room) * 4);
   at.values = after(at.weights, schedule.dot_bf16 ? queries * keys * 2 : 0);
   at.results = after(at.values, schedule.pack_values ? keys * padded_depth() * 4 : 0);
-  at.maxima = after(at.results, (queries + room) * padded_depth() * 4);
+  at.turned = after(at.results, (queries + room) * padded_depth() * 4);
+  at.maxima = after(at.turned, schedule.matrices ? schedule.lanes * padded_depth() * 4 : 0);
   at.totals = after(at.maxima, queries * 4);
   at.factors = after(at.totals, queries * 4);
   at.largest = after(at.factors, queries * 4);
@@ -218,10 +236,12 @@ Recognised<std::shared_ptr<AttentionCode>> chosen_attention(kernel::Arena& arena
   schedule =
       choose_schedule(arena, *plan, target, arena.tensor(kernel.roots[0].tensor).dtype, queries);
   schedule.runs = queries < kManyQueries && code->suits_few_queries();
+  schedule.matrices = schedule.matrices && !schedule.runs;
   // Blocks differ in length where masks exclude keys; runs of keys do not.
   const bool whole = has_many_rows(*code, options);
   if (whole) schedule.key_run = 0;
   schedule.chunk = schedule.runs && !whole ? 0 : 1;
+  code->choose_packing();
   return code;
 }
 

@@ -18,6 +18,8 @@ namespace luminal::codegen {
 /// The names of these families of schedules: blocks of queries, and few queries over runs of keys.
 inline constexpr std::string_view kAttentionFamily = "attention";
 inline constexpr std::string_view kAttentionRunsFamily = "attention_runs";
+/// Blocks of queries by matrix registers.
+inline constexpr std::string_view kAttentionMatricesFamily = "attention_matrices";
 
 /// Keys whose scores are found before any weight is, where queries are few.
 inline constexpr int kKeysAtOnce = 64;
@@ -33,6 +35,7 @@ struct AttentionSchedule {
   int key_run = 512;         ///< keys of one item where queries are few; 0: all
   int query_group = 1;       ///< and queries that are worked on at once there
   bool dot_bf16 = false;     ///< pairs of bf16 are multiplied
+  bool matrices = false;     ///< by matrix registers (attention_matrices.cpp); needs the above
   bool pack_keys = false;    ///< keys are computed or copied block by block, else read in place
   bool pack_values = false;  ///< values likewise
   int64_t chunk = 1;         ///< as runtime::LaunchSize has it
@@ -53,7 +56,7 @@ struct AttentionCode {
   int64_t inner() const { return *plan.inner.axis_extent().constant_value(); }
   /// The depth, whole tiles of it.
   int64_t padded_depth() const;
-  /// The inner axis, whole vectors of it.
+  /// The inner axis, whole vectors or matrix registers of it.
   int64_t padded_inner() const;
   symbolic::Expr queries() const;
   symbolic::Expr query_blocks() const { return ceil_div(queries(), schedule.query_block); }
@@ -77,9 +80,13 @@ struct AttentionCode {
   /// Whether all that queries are made of lies along their inner axis.
   bool has_rows_of_queries() const;
 
+  /// Decides which operands are packed: what products cannot read where it lies.
+  void choose_packing();
+
   /// Where the parts of a thread's scratch begin, in bytes.
   struct Scratch {
-    int64_t queries, keys, scores, weights, values, results, maxima, totals, factors, largest, end;
+    int64_t queries, keys, scores, weights, values, results, turned, maxima, totals, factors,
+        largest, end;
   };
   Scratch scratch() const;
 };

@@ -24,7 +24,8 @@ struct Outcome {
 
 /// Runs an example as one kernel by the template, and by the oracle.
 Outcome run(const AttentionExample& example, const graph::DimValues& dims, const CpuTarget& target,
-            const std::function<void(std::map<std::string, Array>&)>& change = {}) {
+            const std::function<void(std::map<std::string, Array>&)>& change = {},
+            const std::optional<Schedule>& schedule = std::nullopt) {
   AttentionWriter writer(example);
   Outcome outcome;
   outcome.result = writer.write();
@@ -52,7 +53,7 @@ Outcome run(const AttentionExample& example, const graph::DimValues& dims, const
   const auto derived =
       kernel::derive(arena, program, kernel::smallest_cut(program, order), outcome.result);
   const auto& kernel = std::get<kernel::Kernel>(derived);
-  const auto code = attention_kernel(arena, kernel, target, {.dims = dims});
+  const auto code = attention_kernel(arena, kernel, target, {.dims = dims, .schedule = schedule});
   if (!code) return outcome;
   outcome.matched = true;
   for (const auto& [tensor, value] : outcome.oracle)
@@ -199,6 +200,98 @@ TEST(Attention, DecodingWithSymbolicPast) {
   for (const int64_t past : {0, 1, 77, 600})
     check({.groups = 2, .queries = 1, .keys = p + 1, .depth = 32, .past = p, .causal = true},
           {2e-6, 2e-5}, {{"p", past}});
+}
+
+/// By matrix registers, or by loops that do as they do.
+void check_matrices(AttentionExample example, const graph::DimValues& dims = {},
+                    const std::function<void(std::map<std::string, Array>&)>& change = {}) {
+  example.dtype = DType::kBF16;
+  for (const char* blocks : {"query_block=64 key_block=64", "query_block=96 key_block=128"}) {
+    SCOPED_TRACE(blocks);
+    const auto schedule =
+        Schedule::parse(fmt::format("attention_matrices chunk=1 {} threads=0", blocks));
+    const Outcome outcome = run(example, dims, host_target(), change, schedule);
+    ASSERT_TRUE(outcome.matched);
+    EXPECT_TRUE(kernel::test::near(outcome.tensors.at(outcome.result),
+                                   outcome.oracle.at(outcome.result), {0.03, 0.03}));
+  }
+}
+
+class MatrixAttention : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!host_target().has(runtime::CpuFeature::kAvx512bf16))
+      GTEST_SKIP() << "this processor does not multiply pairs of bf16";
+  }
+};
+
+TEST_F(MatrixAttention, EqualsTheOracleForOddSizes) {
+  for (const int64_t queries : {1, 31, 100})
+    for (const int64_t keys : {2, 7, 40, 200})
+      for (const int64_t depth : {8, 33, 64, 80}) {
+        SCOPED_TRACE(fmt::format("{} queries, {} keys, depth {}", queries, keys, depth));
+        check_matrices({.kv_heads = 1, .queries = queries, .keys = keys, .depth = depth});
+        if (HasFailure()) return;
+      }
+}
+
+TEST_F(MatrixAttention, MasksWindowsAndCaps) {
+  for (const bool causal : {false, true})
+    for (const int64_t window : {0, 9})
+      for (const double soft_cap : {0.0, 5.0})
+        for (const bool mask : {false, true})
+          for (const bool f32_softmax : {false, true}) {
+            SCOPED_TRACE(
+                fmt::format("{} {} {} {} {}", causal, window, soft_cap, mask, f32_softmax));
+            check_matrices({.groups = 2,
+                            .queries = 70,
+                            .keys = 190,
+                            .past = 120,
+                            .causal = causal,
+                            .window = window,
+                            .soft_cap = soft_cap,
+                            .mask = mask,
+                            .f32_softmax = f32_softmax});
+            if (HasFailure()) return;
+          }
+}
+
+TEST_F(MatrixAttention, SymbolicSizes) {
+  const Expr s = Expr::variable("s", {0, 4096});
+  const Expr p = Expr::variable("p", {0, 4096});
+  for (const auto& [seq, past] : {std::pair<int64_t, int64_t>{7, 0}, {50, 13}, {1, 300}, {0, 4}})
+    check_matrices({.queries = s, .keys = p + s, .past = p, .causal = true},
+                   {{"s", seq}, {"p", past}});
+}
+
+TEST_F(MatrixAttention, RowsWithoutAnyKeyAreNanAndNanStaysWhereItIsSeen) {
+  check_matrices({.queries = 40, .keys = 20, .causal = true, .window = 3});
+  check_matrices({.queries = 70, .keys = 70, .causal = true}, {}, [](auto& inputs) {
+    kernel::store(inputs.at("k"), 40 * 16, {std::nan(""), 0});
+    kernel::store(inputs.at("v"), 50 * 16, {std::numeric_limits<double>::infinity(), 0});
+  });
+}
+
+TEST_F(MatrixAttention, ALargeScoreCountsWhereverItsKeyLies) {
+  for (const int64_t key : {0, 15, 16, 31, 32, 63, 64, 127, 128, 199})
+    check_matrices({.kv_heads = 1, .queries = 70, .keys = 200}, {}, [&](auto& inputs) {
+      Array& queries = inputs.at("q");
+      for (int64_t i = 0; i < queries.size(); ++i) kernel::store(queries, i, {1, 0});
+      for (int64_t i = 0; i < 16; ++i) kernel::store(inputs.at("k"), key * 16 + i, {100, 0});
+    });
+}
+
+TEST_F(MatrixAttention, OtherDtypesAndSizesAreRefused) {
+  const auto blocks = [](const char* text) { return Schedule::parse(text); };
+  EXPECT_THROW(run({.queries = 40, .keys = 40}, {}, host_target(), {},
+                   blocks("attention_matrices chunk=1 key_block=64 query_block=64 threads=0")),
+               UserError);
+  EXPECT_THROW(run({.dtype = DType::kBF16, .queries = 40, .keys = 40}, {}, host_target(), {},
+                   blocks("attention_matrices chunk=1 key_block=40 query_block=64 threads=0")),
+               UserError);
+  EXPECT_THROW(run({.dtype = DType::kBF16, .queries = 40, .keys = 40}, {}, host_target(), {},
+                   blocks("attention_matrices chunk=1 key_block=64 query_block=48 threads=0")),
+               UserError);
 }
 
 TEST(Attention, OtherKernelsAreLeftAlone) {

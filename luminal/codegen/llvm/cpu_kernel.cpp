@@ -15,7 +15,8 @@ namespace {
 Recognised<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& kernel,
                                 const CpuTarget& target, const CpuKernelOptions& options) {
   const std::string& family = options.schedule->family();
-  if (family == kAttentionFamily || family == kAttentionRunsFamily)
+  if (family == kAttentionFamily || family == kAttentionRunsFamily ||
+      family == kAttentionMatricesFamily)
     return attention_kernel(arena, kernel, target, options);
   if (family == kConvolutionFamily)
     return convolution_kernel(arena, kernel, target, options, {.always = true});
@@ -29,9 +30,10 @@ Recognised<CpuKernel> of_family(kernel::Arena& arena, const kernel::Kernel& kern
   if (family == kNestFamily) return nest_launches(arena, kernel, target, options);
   throw schedule_error(
       *options.schedule,
-      "there is no family '{}'; there are {}, {}, {}, {}, {}, {}, {}, {}, {} and {}", family,
-      kAttentionFamily, kAttentionRunsFamily, kConvolutionFamily, kWinogradFamily, kDepthwiseFamily,
-      kGemmFamily, kGemmBlocksFamily, kGemvFamily, kScanFamily, kNestFamily);
+      "there is no family '{}'; there are {}, {}, {}, {}, {}, {}, {}, {}, {}, {} and {}", family,
+      kAttentionFamily, kAttentionRunsFamily, kAttentionMatricesFamily, kConvolutionFamily,
+      kWinogradFamily, kDepthwiseFamily, kGemmFamily, kGemmBlocksFamily, kGemvFamily, kScanFamily,
+      kNestFamily);
 }
 
 }  // namespace

@@ -1,0 +1,215 @@
+// Attention by matrix registers. Both products have the queries along the rows of B, as pairs: keys
+// are rows of A where they lie, weights are stored as the second product needs them, and values are
+// turned once for all queries of a block. So results lie with the queries along the lanes, too, and
+// are turned at the end. A panel of 32 queries meets a block of keys from scores to results, while
+// all of it is in the first cache.
+#include <limits>
+
+#include "luminal/codegen/llvm/attention_emitter.h"
+#include "luminal/codegen/llvm/gemm_amx.h"
+
+namespace luminal::codegen {
+namespace {
+
+using llvm::Value;
+
+int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+class MatrixAttention final : public AttentionEmitter {
+ public:
+  using AttentionEmitter::AttentionEmitter;
+
+ private:
+  /// Rows and columns of a tile of two by two registers.
+  static constexpr int64_t kTile = 2 * kAmxRows;
+  /// Keys whose weights fill a column of a register.
+  static constexpr int64_t kKeys = 2 * kAmxRows;
+
+  int64_t query_units() const override { return rounded_up(inner_units(), kAmxRows); }
+  /// Bytes of a row of the turned values: keys as bf16.
+  int64_t value_bytes() const { return int64_t{schedule_.key_block} * 2; }
+
+  /// Keys that a product takes in: zeros follow those that exist.
+  struct Block {
+    Value* key;
+    Value* count;
+    Value* units;  ///< pairs, whole registers of them
+    KeyRows rows;
+  };
+
+  void meet(Value* key, Value* count) override {
+    Value* registers = ir_.CreateSDiv(ir_.CreateAdd(count, number(kKeys - 1)), number(kKeys));
+    const Block block{key, count, scaled(registers, kAmxRows), key_rows(key)};
+    turn_values(block);
+    for_each_panel([&](Value* panel) {
+      const BodyCode::Scope scope(body_);
+      Value* first = scaled(panel, kTile);
+      Value* queries = least(number(kTile), ir_.CreateSub(query_count_, first));
+      if (plan_.conditions.empty()) return meet_panel(block, panel, first, queries);
+      const auto [begin, end] = key_range({ir_.CreateAdd(first_query_, first), queries});
+      Value* seen = ir_.CreateAnd(ir_.CreateICmpSLT(key, end),
+                                  ir_.CreateICmpSLT(begin, ir_.CreateAdd(key, count)));
+      builder_.if_then(seen, [&] {
+        const BodyCode::Scope inside(body_);
+        meet_panel(block, panel, first, queries);
+      });
+    });
+  }
+
+  void meet_panel(const Block& block, Value* panel, Value* first, Value* queries) {
+    multiply_keys(block, panel);
+    weigh(first, ir_.CreateAdd(first, queries), block.key, block.count);
+    clear_weights(block, panel);
+    rescale(panel, first);
+    multiply_values(block, panel);
+  }
+
+  GemmSpec spec(int kc) const {
+    GemmSpec result;
+    result.a = result.b = graph::DType::kBF16;
+    result.mode = GemmMode::kAmxBf16;
+    result.mr = result.nr = kTile;
+    result.kc = kc;
+    return result;
+  }
+
+  void multiply_keys(const Block& block, Value* panel) {
+    llvm::Function* tile = emit_amx_tile(builder_, spec(0));
+    Value* queries = panel_place(at_.queries, panel, query_units());
+    Value* scores = panel_place(at_.scores, panel, score_rows());
+    Value* stride = number(row_bytes());
+    builder_.loop(number(0), block.count, number(kTile), [&](Value* row) {
+      Value* a = builder_.offset(block.rows.first, ir_.CreateMul(row, block.rows.row_bytes));
+      Value* rows = least(number(kTile), ir_.CreateSub(block.count, row));
+      ir_.CreateCall(
+          tile,
+          {a, block.rows.row_bytes, block.rows.step, queries, stride, number(query_units()),
+           number(0), builder_.offset(scores, scaled(row, row_bytes())), stride, rows, number(1)});
+    });
+  }
+
+  /// Results of a panel += values times weights.
+  void multiply_values(const Block& block, Value* panel) {
+    llvm::Function* tile = emit_amx_tile(builder_, spec(schedule_.key_block));
+    Value* weights = panel_place(at_.weights, panel, schedule_.key_block / 2);
+    Value* results = panel_place(at_.results, panel, code_.padded_depth());
+    Value* stride = number(row_bytes());
+    builder_.loop(number(0), number(code_.depth()), number(kTile), [&](Value* row) {
+      Value* rows = least(number(kTile), ir_.CreateSub(number(code_.depth()), row));
+      ir_.CreateCall(
+          tile, {place(at_.values, scaled(row, value_bytes())), number(value_bytes()), number(4),
+                 weights, stride, block.units, number(0),
+                 builder_.offset(results, scaled(row, row_bytes())), stride, rows, number(0)});
+    });
+  }
+
+  /// Squares are turned in registers: rows come one by one, and columns go.
+  void turn(llvm::function_ref<Value*(Value* row)> row_at,
+            llvm::function_ref<void(int64_t column, Value* value)> store) {
+    Value* square = builder_.stack(llvm::ArrayType::get(integers(), static_cast<uint64_t>(lanes_)),
+                                   kAmxRowBytes);
+    builder_.loop(number(0), number(lanes_), number(1), [&](Value* row) {
+      const BodyCode::Scope scope(body_);
+      builder_.store(row_at(row), builder_.offset(square, scaled(row, kAmxRowBytes)));
+    });
+    llvm::SmallVector<Value*, 16> rows;
+    for (int64_t row = 0; row < lanes_; ++row)
+      rows.push_back(builder_.load(floats(), builder_.offset(square, row * kAmxRowBytes)));
+    builder_.transpose(rows);
+    for (int64_t column = 0; column < lanes_; ++column)
+      store(column, rows[static_cast<size_t>(column)]);
+  }
+
+  /// The values of a block of keys, [depth][keys]; zero beyond the ends.
+  void turn_values(const Block& block) {
+    builder_.loop(number(0), block.units, number(lanes_), [&](Value* unit) {
+      builder_.loop(number(0), number(code_.padded_depth()), number(lanes_), [&](Value* depth) {
+        turn(
+            [&](Value* row) {
+              return value_unit(block.key, block.count, ir_.CreateAdd(unit, row), depth);
+            },
+            [&](int64_t column, Value* value) {
+              Value* at = scaled(ir_.CreateAdd(depth, number(column)), value_bytes());
+              builder_.store(value, place(at_.values, ir_.CreateAdd(at, scaled(unit, 4))));
+            });
+      });
+    });
+    body_.gather_up();
+  }
+
+  Value* largest_products(Value* query, Value* count) override {
+    constexpr int64_t kAtOnce = 4;
+    Value* scores = vector_place(at_.scores, score_rows(), query);
+    Value* last = ir_.CreateSub(count, number(1));
+    const auto larger = [&](Value* a, Value* b) {
+      return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
+    };
+    const Carried lowest(kAtOnce, constant(-std::numeric_limits<double>::infinity()));
+    const Carried most = builder_.loop(
+        number(0), count, number(kAtOnce), lowest, [&](Value* row, llvm::ArrayRef<Value*> now) {
+          Carried next;
+          for (int64_t i = 0; i < kAtOnce; ++i) {
+            Value* at = least(ir_.CreateAdd(row, number(i)), last);
+            Value* score = builder_.load(floats(), builder_.offset(scores, scaled(at, row_bytes())),
+                                         {.align = kAmxRowBytes});
+            next.push_back(larger(score, now[static_cast<size_t>(i)]));
+          }
+          return next;
+        });
+    return larger(larger(most[0], most[1]), larger(most[2], most[3]));
+  }
+
+  /// Weights of keys that a register has room for and that do not exist.
+  void clear_weights(const Block& block, Value* panel) {
+    Value* weights = panel_place(at_.weights, panel, schedule_.key_block / 2);
+    Value* first = ir_.CreateSDiv(ir_.CreateAdd(block.count, number(1)), number(2));
+    builder_.loop(first, block.units, number(1), [&](Value* unit) {
+      for (int64_t at = 0; at < row_bytes(); at += kAmxRowBytes)
+        builder_.store(constant(0),
+                       builder_.offset(builder_.offset(weights, scaled(unit, row_bytes())), at));
+    });
+  }
+
+  /// Results so far, relative to the new maximum; most do not change after the first blocks.
+  void rescale(Value* panel, Value* first) {
+    Value* results = panel_place(at_.results, panel, code_.padded_depth());
+    for (int64_t query = 0; query < kTile; query += lanes_) {
+      Value* factors =
+          builder_.load(floats(), per_query(at_.factors, ir_.CreateAdd(first, number(query))));
+      builder_.if_then(builder_.any(ir_.CreateFCmpUNE(factors, constant(1))), [&] {
+        builder_.loop(number(0), number(code_.depth()), number(1), [&](Value* row) {
+          Value* at =
+              builder_.offset(builder_.offset(results, scaled(row, row_bytes())), query * 4);
+          builder_.store(ir_.CreateFMul(builder_.load(floats(), at), factors), at);
+        });
+      });
+    }
+  }
+
+  void finish() override {
+    builder_.loop(number(0), query_count_, number(lanes_), [&](Value* query) {
+      Value* results = vector_place(at_.results, code_.padded_depth(), query);
+      Value* rows = place(at_.turned, number(0));
+      builder_.loop(number(0), number(code_.padded_depth()), number(lanes_), [&](Value* depth) {
+        turn(
+            [&](Value* row) {
+              Value* at = scaled(ir_.CreateAdd(depth, row), row_bytes());
+              return builder_.load(floats(), builder_.offset(results, at));
+            },
+            [&](int64_t column, Value* value) {
+              Value* at = ir_.CreateAdd(number(column * code_.padded_depth()), depth);
+              builder_.store(value, builder_.offset(rows, scaled(at, 4)));
+            });
+      });
+      store_rows(query, least(number(lanes_), ir_.CreateSub(query_count_, query)), rows);
+    });
+  }
+};
+
+}  // namespace
+
+void emit_attention_of_matrices(VectorBuilder& builder, const AttentionCode& code) {
+  MatrixAttention(builder, code).emit();
+}
+
+}  // namespace luminal::codegen

@@ -1,5 +1,6 @@
 #include "luminal/codegen/llvm/attention_blocks.h"
 
+#include <algorithm>
 #include <limits>
 #include <numbers>
 
@@ -167,12 +168,22 @@ void AttentionBlocks::store_results(Value* query, Value* max, Value* total,
   body_.set_axis(plan_.query, query);
   for (const BodyId id : plan_.maxima) body_.define(id, max);
   for (const BodyId id : plan_.totals) body_.define(id, total);
+  // A result of 8 digits does not show whether it was divided or multiplied; the sum of weights is
+  // neither large nor small.
+  Value* reciprocal = ir_.CreateFDiv(VectorBuilder::number(f32, 1), total);
+  const auto is_total = [&](BodyId id) {
+    return std::find(plan_.totals.begin(), plan_.totals.end(), id) != plan_.totals.end();
+  };
   builder_.loop(number(0), number(code_.depth()), number(lanes_), [&](Value* column) {
     const BodyCode::Scope inside(body_);
     body_.spread(plan_.depth, column, lanes_,
                  builder_.lanes_below(ir_.CreateSub(number(code_.depth()), column), lanes_));
     Value* value = ir_.CreateSelect(builder_.splat(none, lanes_), constant(nan), result_at(column));
     for (const auto& [factor, divides] : plan_.factors) {
+      if (divides && schedule_.dot_bf16 && is_total(factor)) {
+        value = ir_.CreateFMul(value, builder_.splat(reciprocal, lanes_));
+        continue;
+      }
       Value* other = body_.wide_value(factor);
       value = divides ? ir_.CreateFDiv(value, other) : ir_.CreateFMul(value, other);
     }

@@ -235,7 +235,13 @@ Value* AttentionEmitter::value_unit(Value* key, Value* count, Value* unit, Value
     // A last key without a neighbour has zeros beside it.
     Value* exists = builder_.splat(ir_.CreateICmpSLT(row, count), lanes_);
     value = ir_.CreateSelect(exists, value, constant(0));
-    Value* bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, value), integers());
+    // What lies in memory as bf16 need not be rounded to it.
+    Value* bits = nullptr;
+    if (plan_.values.pieces.empty())
+      bits = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, value), integers());
+    else
+      bits = ir_.CreateLShr(ir_.CreateBitCast(value, integers()),
+                            VectorBuilder::integer(integers(), 16));
     bits = ir_.CreateShl(bits, VectorBuilder::integer(integers(), 16 * g));
     result = result == nullptr ? bits : ir_.CreateOr(result, bits);
   }

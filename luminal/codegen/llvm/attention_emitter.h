@@ -89,11 +89,13 @@ class AttentionEmitter : protected AttentionBlocks {
   Carried weighed(llvm::Value* query, llvm::Value* key, llvm::Value* count, kernel::BodyId score);
   void weigh_vector(llvm::Value* query, llvm::Value* key, llvm::Value* count, kernel::BodyId score);
   std::optional<double> factor_of(kernel::BodyId score) const;
+  kernel::BodyId without_casts(kernel::BodyId id) const;
   llvm::Value* store_weights(llvm::Value* query, llvm::Value* scores, llvm::Value* count,
                              llvm::Value* total,
                              llvm::function_ref<llvm::Value*(llvm::Value* row)> weight_at);
   llvm::Value* store_pairs(llvm::Value* query, llvm::Value* count, llvm::Value* total,
                            llvm::function_ref<llvm::Value*(llvm::Value* row)> weight_at);
+  llvm::Value* rounded_pair(llvm::Value* first, llvm::Value* second);
 
   llvm::Value* scratch_ = nullptr;
 };

@@ -16,14 +16,19 @@ using symbolic::Expr;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// Values are turned once for all queries of a block; a panel of queries meets so many keys in the
-/// first cache.
-AttentionSchedule with_matrix_registers(AttentionSchedule schedule, double queries) {
-  constexpr double kQueries = 256;
+/// Values are turned once for all queries of a block, results are read and stored once for all keys
+/// of one: large blocks, but some for every thread.
+AttentionSchedule with_matrix_registers(AttentionSchedule schedule, double queries, double rows,
+                                        int threads) {
+  constexpr double kQueries = 512;
+  constexpr double kItemsOfThread = 4;
   schedule.matrices = true;
-  schedule.key_block = 128;
-  const auto wanted = std::max<int64_t>(1, static_cast<int64_t>(std::min(queries, kQueries)));
-  schedule.query_block = static_cast<int>(rounded_up(wanted, schedule.tile_columns));
+  schedule.key_block = 256;
+  double wanted = std::clamp(queries, 1.0, kQueries);
+  while (wanted > schedule.tile_columns && rows * queries / wanted < kItemsOfThread * threads)
+    wanted /= 2;
+  schedule.query_block =
+      static_cast<int>(rounded_up(static_cast<int64_t>(wanted), schedule.tile_columns));
   return schedule;
 }
 
@@ -43,8 +48,6 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
       static_cast<int64_t>(std::min(queries, plan.conditions.empty() ? 96.0 : 64.0));
   schedule.query_block = static_cast<int>(
       std::max<int64_t>(schedule.tile_columns, rounded_up(wanted, schedule.tile_columns)));
-  if (schedule.dot_bf16 && target.has(runtime::CpuFeature::kAmxBf16))
-    schedule = with_matrix_registers(schedule, queries);
   return schedule;
 }
 
@@ -230,13 +233,15 @@ Recognised<std::shared_ptr<AttentionCode>> chosen_attention(kernel::Arena& arena
   code->arena = &arena;
   code->kernel = kernel;
   code->plan = *plan;
-  const double queries = kernel::typical_value(
-      code->queries(), {.dims = options.dims, .typical_dim = options.typical_dim});
+  const kernel::EstimateOptions sizes{.dims = options.dims, .typical_dim = options.typical_dim};
+  const double queries = kernel::typical_value(code->queries(), sizes);
   AttentionSchedule& schedule = code->schedule;
   schedule =
       choose_schedule(arena, *plan, target, arena.tensor(kernel.roots[0].tensor).dtype, queries);
   schedule.runs = queries < kManyQueries && code->suits_few_queries();
-  schedule.matrices = schedule.matrices && !schedule.runs;
+  if (schedule.dot_bf16 && !schedule.runs && target.has(runtime::CpuFeature::kAmxBf16))
+    schedule = with_matrix_registers(
+        schedule, queries, kernel::typical_value(code->row_count(), sizes), options.threads);
   // Blocks differ in length where masks exclude keys; runs of keys do not.
   const bool whole = has_many_rows(*code, options);
   if (whole) schedule.key_run = 0;

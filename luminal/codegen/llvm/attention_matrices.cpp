@@ -73,34 +73,45 @@ class MatrixAttention final : public AttentionEmitter {
     return result;
   }
 
-  void multiply_keys(const Block& block, Value* panel) {
-    llvm::Function* tile = emit_amx_tile(builder_, spec(0));
-    Value* queries = panel_place(at_.queries, panel, query_units());
-    Value* scores = panel_place(at_.scores, panel, score_rows());
+  /// Rows of A, and where a tile is told what they are multiplied by.
+  struct Tiles {
+    Value* a;
+    Value* row_bytes;
+    Value* step;
+    Value* b;
+    Value* units;
+    Value* out;
+  };
+  /// All tiles of some rows: whole ones by one call, since every call sets up the registers.
+  void multiply(const Tiles& tiles, Value* rows, int kc) {
     Value* stride = number(row_bytes());
-    builder_.loop(number(0), block.count, number(kTile), [&](Value* row) {
-      Value* a = builder_.offset(block.rows.first, ir_.CreateMul(row, block.rows.row_bytes));
-      Value* rows = least(number(kTile), ir_.CreateSub(block.count, row));
-      ir_.CreateCall(
-          tile,
-          {a, block.rows.row_bytes, block.rows.step, queries, stride, number(query_units()),
-           number(0), builder_.offset(scores, scaled(row, row_bytes())), stride, rows, number(1)});
-    });
+    const auto call = [&](llvm::Function* tile, Value* first, Value* count) {
+      ir_.CreateCall(tile, {builder_.offset(tiles.a, ir_.CreateMul(first, tiles.row_bytes)),
+                            tiles.row_bytes, tiles.step, tiles.b, stride, tiles.units, number(0),
+                            builder_.offset(tiles.out, scaled(first, row_bytes())), stride, count,
+                            number(kc == 0 ? 1 : 0)});
+    };
+    Value* rest = ir_.CreateSRem(rows, number(kTile));
+    Value* whole = ir_.CreateSub(rows, rest);
+    builder_.if_then(ir_.CreateICmpSGT(whole, number(0)),
+                     [&] { call(emit_amx_tiles(builder_, spec(kc)), number(0), whole); });
+    builder_.if_then(ir_.CreateICmpSGT(rest, number(0)),
+                     [&] { call(emit_amx_tile(builder_, spec(kc)), whole, rest); });
+  }
+
+  void multiply_keys(const Block& block, Value* panel) {
+    multiply({block.rows.first, block.rows.row_bytes, block.rows.step,
+              panel_place(at_.queries, panel, query_units()), number(query_units()),
+              panel_place(at_.scores, panel, score_rows())},
+             block.count, 0);
   }
 
   /// Results of a panel += values times weights.
   void multiply_values(const Block& block, Value* panel) {
-    llvm::Function* tile = emit_amx_tile(builder_, spec(schedule_.key_block));
-    Value* weights = panel_place(at_.weights, panel, schedule_.key_block / 2);
-    Value* results = panel_place(at_.results, panel, code_.padded_depth());
-    Value* stride = number(row_bytes());
-    builder_.loop(number(0), number(code_.depth()), number(kTile), [&](Value* row) {
-      Value* rows = least(number(kTile), ir_.CreateSub(number(code_.depth()), row));
-      ir_.CreateCall(
-          tile, {place(at_.values, scaled(row, value_bytes())), number(value_bytes()), number(4),
-                 weights, stride, block.units, number(0),
-                 builder_.offset(results, scaled(row, row_bytes())), stride, rows, number(0)});
-    });
+    multiply({place(at_.values, number(0)), number(value_bytes()), number(4),
+              panel_place(at_.weights, panel, schedule_.key_block / 2), block.units,
+              panel_place(at_.results, panel, code_.padded_depth())},
+             number(code_.depth()), schedule_.key_block);
   }
 
   /// Squares are turned in registers: rows come one by one, and columns go.

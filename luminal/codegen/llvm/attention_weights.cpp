@@ -109,17 +109,32 @@ Value* AttentionEmitter::largest_products(Value* query, Value*) {
 /// scores, and the factor goes into the exponent.
 std::optional<double> AttentionEmitter::factor_of(BodyId score) const {
   if (code_.round_each) return std::nullopt;
-  if (score == plan_.products) return 1.0;
+  score = without_casts(score);
+  const BodyId products = without_casts(plan_.products);
+  if (score == products) return 1.0;
   const BodyNode& node = (*code_.arena)[score];
   if (node.kind != BodyKind::kOp || node.op != graph::Op::kMul) return std::nullopt;
   for (const size_t side : {size_t{0}, size_t{1}}) {
     const BodyNode& other = (*code_.arena)[node.children[1 - side]];
-    if (node.children[side] != plan_.products || other.kind != BodyKind::kConstant) continue;
+    if (without_casts(node.children[side]) != products || other.kind != BodyKind::kConstant)
+      continue;
     // What exponents are multiplied by has to be a float, too.
     const double factor = other.constant.as_double();
     if (factor > 0 && factor * score_unit() <= std::numeric_limits<float>::max()) return factor;
   }
   return std::nullopt;
+}
+
+/// Casts between floats of one range, which are not rounded to before the end.
+BodyId AttentionEmitter::without_casts(BodyId id) const {
+  const auto has_range = [](DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16; };
+  while (true) {
+    const BodyNode& node = (*code_.arena)[id];
+    if (node.kind != BodyKind::kOp || node.op != graph::Op::kCast || !has_range(node.dtype) ||
+        !has_range((*code_.arena)[node.children[0]].dtype))
+      return id;
+    id = node.children[0];
+  }
 }
 
 /// Weights instead of the scores of a vector of queries, or beside them; gives their sum.
@@ -139,21 +154,38 @@ Value* AttentionEmitter::store_weights(Value* query, Value* scores, Value* count
 Value* AttentionEmitter::store_pairs(Value* query, Value* count, Value* total,
                                      llvm::function_ref<Value*(Value* row)> weight_at) {
   Value* weights = vector_place(at_.weights, schedule_.key_block / 2, query);
-  return builder_.loop(
-      number(0), count, number(2), {total}, [&](Value* row, llvm::ArrayRef<Value*> now) {
-        Value* next = ir_.CreateAdd(row, number(1));
-        Value* first = weight_at(row);
-        Value* exists = ir_.CreateICmpSLT(next, count);
-        // Beyond the end scores are of the key before, or left over: finite or not, unused.
-        Value* second = ir_.CreateSelect(
-            exists, weight_at(least(next, ir_.CreateSub(count, number(1)))), constant(0));
-        Value* low = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, first), integers());
-        Value* high = ir_.CreateZExt(body_.elements().narrow(DType::kBF16, second), integers());
-        high = ir_.CreateShl(high, VectorBuilder::integer(integers(), 16));
-        Value* at = scaled(ir_.CreateSDiv(row, number(2)), row_bytes());
-        builder_.store(ir_.CreateOr(low, high), builder_.offset(weights, at), {.align = 64});
-        return Carried{ir_.CreateFAdd(now[0], ir_.CreateFAdd(first, second))};
-      })[0];
+  const auto store = [&](Value* row, Value* first, Value* second) {
+    Value* at = scaled(ir_.CreateSDiv(row, number(2)), row_bytes());
+    builder_.store(rounded_pair(first, second), builder_.offset(weights, at), {.align = 64});
+  };
+  Value* last = ir_.CreateSub(count, ir_.CreateSRem(count, number(2)));
+  total = builder_.loop(number(0), last, number(2), {total},
+                        [&](Value* row, llvm::ArrayRef<Value*> now) {
+                          Value* first = weight_at(row);
+                          Value* second = weight_at(ir_.CreateAdd(row, number(1)));
+                          store(row, first, second);
+                          return Carried{ir_.CreateFAdd(now[0], ir_.CreateFAdd(first, second))};
+                        })[0];
+  return builder_.if_else(
+      ir_.CreateICmpSLT(last, count),
+      [&] {
+        Value* weight = weight_at(last);
+        store(last, weight, constant(0));
+        return Carried{ir_.CreateFAdd(total, weight)};
+      },
+      [&] { return Carried{total}; })[0];
+}
+
+/// Two weights, at least 0, as bf16 side by side. Those in the middle between two are rounded up,
+/// which takes half of the instructions. (A NaN may get lost here, and is in the sum of all.)
+Value* AttentionEmitter::rounded_pair(Value* first, Value* second) {
+  const auto nearest = [&](Value* weight) {
+    return ir_.CreateAdd(ir_.CreateBitCast(weight, integers()),
+                         VectorBuilder::integer(integers(), 0x8000));
+  };
+  Value* low = ir_.CreateLShr(nearest(first), VectorBuilder::integer(integers(), 16));
+  Value* high = ir_.CreateAnd(nearest(second), VectorBuilder::integer(integers(), -0x10000));
+  return ir_.CreateOr(low, high);
 }
 
 }  // namespace luminal::codegen

@@ -139,14 +139,8 @@ class AmxTile {
   }
 
   llvm::Function* emit() {
-    LUMINAL_CHECK(spec_.mr == 2 * kAmxRows && spec_.nr == 2 * kAmxColumns,
-                  "a matrix tile of {} x {}", spec_.mr, spec_.nr);
     const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
-    llvm::SmallVector<llvm::Type*, 20> types(kTileCommon, builder_.i64());
-    for (const TileArgument pointer : {kTileA, kTileB, kTileOut})
-      types[pointer] = builder_.pointer();
-    function_ = builder_.begin_function("amx_tile", ir_.getVoidTy(), types);
-    function_->addFnAttr(llvm::Attribute::NoInline);
+    begin("amx_tile");
     // A second block of rows that does not exist repeats the last row: nobody looks at it.
     Value* rows = argument(kTileRows);
     Value* below = ir_.CreateSub(rows, builder_.index(kAmxRows));
@@ -161,12 +155,42 @@ class AmxTile {
     return function_;
   }
 
+  /// Whole tiles, one below the other.
+  llvm::Function* emit_many() {
+    const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+    begin("amx_tiles");
+    rows_[0] = rows_[1] = ir_.getInt16(kAmxRows);
+    second_rows_ = ir_.CreateMul(builder_.index(kAmxRows), argument(kTileARow));
+    Value* a = a_;
+    Value* out = out_;
+    builder_.loop(builder_.index(0), argument(kTileRows), builder_.index(spec_.mr),
+                  [&](Value* row) {
+                    a_ = builder_.offset(a, ir_.CreateMul(row, argument(kTileARow)));
+                    out_ = builder_.offset(out, ir_.CreateMul(row, argument(kTileOutRow)));
+                    finish(run(initial_sums()));
+                  });
+    ir_.CreateRetVoid();
+    return function_;
+  }
+
  private:
+  void begin(const char* name) {
+    LUMINAL_CHECK(spec_.mr == 2 * kAmxRows && spec_.nr == 2 * kAmxColumns,
+                  "a matrix tile of {} x {}", spec_.mr, spec_.nr);
+    llvm::SmallVector<llvm::Type*, 20> types(kTileCommon, builder_.i64());
+    for (const TileArgument pointer : {kTileA, kTileB, kTileOut})
+      types[pointer] = builder_.pointer();
+    function_ = builder_.begin_function(name, ir_.getVoidTy(), types);
+    function_->addFnAttr(llvm::Attribute::NoInline);
+    a_ = argument(kTileA);
+    out_ = argument(kTileOut);
+  }
+
   Value* argument(TileArgument number) { return function_->getArg(number); }
   Value* narrow(Value* value) { return ir_.CreateTrunc(value, ir_.getInt16Ty()); }
   Value* out_place(int row, int column) {
     Value* at = ir_.CreateMul(builder_.index(int64_t{row} * kAmxRows), argument(kTileOutRow));
-    return builder_.offset(builder_.offset(argument(kTileOut), at), int64_t{column} * kAmxRowBytes);
+    return builder_.offset(builder_.offset(out_, at), int64_t{column} * kAmxRowBytes);
   }
 
   Carried initial_sums() {
@@ -183,8 +207,8 @@ class AmxTile {
       builder_.loop(builder_.index(0), builder_.index(2 * kAmxRows), builder_.index(1),
                     [&](Value* row) {
                       Value* at = ir_.CreateMul(row, argument(kTileOutRow));
-                      ir_.CreateMemSet(builder_.offset(argument(kTileOut), at), ir_.getInt8(0),
-                                       2 * kAmxRowBytes, llvm::MaybeAlign(4));
+                      ir_.CreateMemSet(builder_.offset(out_, at), ir_.getInt8(0), 2 * kAmxRowBytes,
+                                       llvm::MaybeAlign(4));
                     });
     });
     return each([&](int r, int c) {
@@ -208,7 +232,7 @@ class AmxTile {
     // A step is as many units as a register has rows of B.
     Value* a_step = ir_.CreateMul(argument(kTileAStep), builder_.index(kAmxRows));
     Value* b_step = ir_.CreateMul(argument(kTileBStep), builder_.index(kAmxRows));
-    state.push_back(argument(kTileA));
+    state.push_back(a_);
     state.push_back(argument(kTileB));
     Value* full = ir_.getInt16(kAmxRows);
     return builder_.loop(
@@ -254,6 +278,8 @@ class AmxTile {
   GemmSpec spec_;
   std::unique_ptr<Matrices> matrices_;
   llvm::Function* function_ = nullptr;
+  Value* a_ = nullptr;
+  Value* out_ = nullptr;
   Value* rows_[2] = {};
   Value* second_rows_ = nullptr;
 };
@@ -262,6 +288,10 @@ class AmxTile {
 
 llvm::Function* emit_amx_tile(VectorBuilder& builder, const GemmSpec& spec) {
   return AmxTile(builder, spec).emit();
+}
+
+llvm::Function* emit_amx_tiles(VectorBuilder& builder, const GemmSpec& spec) {
+  return AmxTile(builder, spec).emit_many();
 }
 
 void emit_amx_rounds(VectorBuilder& builder, GemmMode mode, Value* begin, Value* end, Value* out) {

@@ -19,6 +19,10 @@ inline constexpr int kAmxRoundProducts = 4;
 /// where k ends within a register, zeros follow in A and B.
 llvm::Function* emit_amx_tile(VectorBuilder& builder, const GemmSpec& spec);
 
+/// The same for whole tiles, one below the other: `kTileRows` is a multiple of 32. Registers are
+/// set up once for all of them.
+llvm::Function* emit_amx_tiles(VectorBuilder& builder, const GemmSpec& spec);
+
 /// Writes a loop that does nothing but multiply registers, `kAmxRoundProducts` each round, and puts
 /// sums at `out`, where there is room for one register. The target must have them.
 void emit_amx_rounds(VectorBuilder& builder, GemmMode mode, llvm::Value* begin, llvm::Value* end,

@@ -361,9 +361,10 @@ GemmSpec with_matrix_registers(GemmSpec spec) {
 GemmSpec fed_matrix_registers(GemmSpec spec, const GemmProblem& problem) {
   // Four products of registers take 64 cycles and four kilobytes, of which the second cache gives
   // about half in that time. The processor does not look far enough ahead to have them in time,
-  // above all when it runs two threads.
+  // above all when it runs two threads. Of a few steps, most would be asked for in vain.
+  constexpr int64_t kManySteps = 256;
   spec = with_matrix_registers(spec);
-  spec.ahead = 1;
+  spec.ahead = problem.k >= kManySteps ? 1 : 0;
   // Rows that begin at the same place of a page fight for places in caches: a copy has the rows of
   // a register in a row.
   constexpr int64_t kOften = 256;

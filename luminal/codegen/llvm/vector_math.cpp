@@ -59,18 +59,19 @@ Value* VectorMath::nearest(Value* x, Value** as_integer) {
 Value* VectorMath::scale_by_power(Value* x, Value* exponent) {
   if (has_wide_floats(x)) {
     constexpr int kLanes = 16;
-    // The instruction has 0 at once where the exponent is infinite.
+    // Lanes that are left out are 0 at once.
     constexpr double kLeastPower = -150;
-    if (builder_.target().slow_underflow())
-      exponent = ir_.CreateSelect(ir_.CreateFCmpOLT(exponent, number(x, kLeastPower)),
-                                  number(x, -std::numeric_limits<double>::infinity()), exponent);
     Carried parts;
     for (int first = 0; first < VectorBuilder::lanes_of(x); first += kLanes) {
       Value* part = builder_.part(x, first, kLanes);
+      Value* power = builder_.part(exponent, first, kLanes);
+      Value* lanes = ir_.getInt16(0xffff);
+      if (builder_.target().slow_underflow())
+        lanes = ir_.CreateBitCast(ir_.CreateFCmpUGE(power, number(power, kLeastPower)),
+                                  ir_.getInt16Ty());
       parts.push_back(
           builder_.call_intrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                  {part, builder_.part(exponent, first, kLanes), number(part, 0),
-                                   ir_.getInt16(0xffff), ir_.getInt32(4)}));
+                                  {part, power, number(part, 0), lanes, ir_.getInt32(4)}));
     }
     return builder_.join(parts);
   }

@@ -14,10 +14,16 @@ namespace {
 /// What people call the families of schedules.
 std::string implementation_of(const std::string& schedule) {
   static const std::map<std::string, std::string> names = {
-      {"attention", "attention"},     {"attention_runs", "attention, few queries"},
-      {"convolution", "convolution"}, {"winograd", "Winograd convolution"},
-      {"gemm", "product in tiles"},   {"gemm_blocks", "product, 4-bit weights"},
-      {"gemv", "product, streamed"},  {"scan", "scan"},
+      {"attention", "attention"},
+      {"attention_runs", "attention, few queries"},
+      {"attention_matrices", "attention"},
+      {"depthwise", "depthwise convolution"},
+      {"convolution", "convolution"},
+      {"winograd", "Winograd convolution"},
+      {"gemm", "product in tiles"},
+      {"gemm_blocks", "product, 4-bit weights"},
+      {"gemv", "product, streamed"},
+      {"scan", "scan"},
       {"nest", "loop nest"}};
   const std::string family = schedule.substr(0, schedule.find(' '));
   const auto found = names.find(family);

@@ -75,8 +75,9 @@ inline void expect_equal(const Example& example, double within) {
 /// The same, and that attention is one kernel by its template.
 inline void expect_template(const Example& example, double within) {
   const std::string text = example.executable(Backend::kCpu).explain();
-  // The family of its schedule: in blocks, or in runs of keys.
+  // The family of its schedule: in blocks, by matrix registers, or in runs of keys.
   const bool is_template = text.find(" attention chunk=") != std::string::npos ||
+                           text.find(" attention_matrices chunk=") != std::string::npos ||
                            text.find(" attention_runs chunk=") != std::string::npos;
   EXPECT_TRUE(is_template) << text;
   expect_equal(example, within);

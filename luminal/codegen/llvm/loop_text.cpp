@@ -46,6 +46,7 @@ class LoopText {
     if (family == kGemmFamily || family == kGemmBlocksFamily) gemm();
     if (family == kGemvFamily) gemv();
     if (family == kAttentionFamily) attention();
+    if (family == kAttentionMatricesFamily) attention_matrices();
     if (family == kAttentionRunsFamily) attention_runs();
     if (family == kConvolutionFamily) convolution();
     if (family == kWinogradFamily) winograd();
@@ -211,6 +212,28 @@ class LoopText {
          fmt::format("weight[k] * value[k, lanes of {}]", depth));
     depth_ -= 2;
     line("then results / totals, what is done to them, and the store");
+  }
+
+  void attention_matrices() {
+    constexpr int64_t kTile = 32;
+    const Recognised<AttentionPlan> plan = match_attention(arena_, kernel_);
+    if (!plan) return;
+    line("item: {} queries of {}, of {} rows of heads and batches", choice("query_block"),
+         extents_text({plan->query}), extents_text(plan->rows));
+    line("queries are laid out in pairs, along the lanes; maxima, totals and results start anew");
+    const std::string excluded =
+        plan->conditions.empty() ? "" : ", without those that the mask excludes";
+    loop("{} keys of {}{}", choice("key_block"), extents_text({plan->key}), excluded);
+    line("values are turned");
+    loop("{} queries{}", kTile, excluded);
+    line("scores: tiles of {} keys, matrix registers over {}", kTile, extents_text({plan->inner}));
+    line(
+        "maxima, weights = exp(score - maximum) in pairs, totals; results so far are scaled to the "
+        "new maxima");
+    line("results += tiles of {} of {}, matrix registers over these keys", kTile,
+         extents_text({plan->depth}));
+    depth_ -= 2;
+    line("then results are turned; results / totals, what is done to them, and the store");
   }
 
   void attention_runs() {

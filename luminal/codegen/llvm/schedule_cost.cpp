@@ -44,9 +44,12 @@ class ScheduleCost {
     const std::string& family = code_.schedule.family();
     if (family == kScanFamily)
       if (const auto work = scan_work(arena_, kernel_, machine_, sizes_)) return work->microseconds;
-    if (family == kAttentionFamily || family == kAttentionRunsFamily) {
+    const bool by_matrices = family == kAttentionMatricesFamily;
+    if (family == kAttentionFamily || family == kAttentionRunsFamily || by_matrices) {
       const auto group = code_.schedule.find("query_group");
-      const auto work = attention_work(arena_, kernel_, machine_, sizes_, group.value_or(0));
+      Machine machine = machine_;
+      if (by_matrices) machine.matrix_flops *= kMatrixRegisters;
+      const auto work = attention_work(arena_, kernel_, machine, sizes_, group.value_or(0));
       if (work) return work->microseconds + more_launches(1);
     }
     if (family == kNestFamily || family == kScanFamily || family == kDepthwiseFamily)

@@ -130,11 +130,8 @@ std::string PlanContest::best_of(const search::TuneResult& tuned, ContestResult&
   // Else, without a time of the first, there is nothing to say that another is no slower.
   const bool is_proved = choice.schedule != names_.front() && !choice.schedule.empty() &&
                          (choice.default_us > 0 || has_failed);
-  if (tuned.unreliable && !is_proved) {
-    // Nobody knows which one is quicker.
-    choice = tuned.choice;
-    choice.best_us = choice.default_us;
-  }
+  // Nothing was kept: nobody knows which one is quicker, and the time is what it was just now.
+  if (tuned.unreliable && !is_proved && choice.default_us == 0) choice = tuned.choice;
   result.fast_us = has_stand_in_ ? 0.0 : choice.default_us;
   result.best_us = is_proved ? choice.best_us : choice.default_us;
   return is_proved ? choice.schedule : names_.front();

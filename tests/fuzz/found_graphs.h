@@ -143,7 +143,8 @@ output "out3" = %9
 %14: f32[5, 17] = add %9, %13[0, i1]
 output "y" = %14
 )"},
-    {"step mode read an index that kernels need not look at after its memory had been given away", R"(
+    {"step mode read an index that kernels need not look at after its memory had been given away",
+     R"(
 %0: i32[4, 1, 5, 5] = input "x1"
 %1: f8e5m2[4, 1, 5, 5] = cast %0
 %2: f8e5m2[] = constant -1

@@ -130,8 +130,8 @@ std::set<BodyId> values_compared(const Arena& arena, std::span<const kernel::Roo
     const bool is_reduction = node.kind == BodyKind::kReduce;
     const bool compares =
         is_reduction ? node.op == Op::kReduceMax
-                     : node.kind == BodyKind::kOp &&
-                           (kernel::may_jump(node.op, node.dtype) || subtracts_extreme(arena, node));
+                     : node.kind == BodyKind::kOp && (kernel::may_jump(node.op, node.dtype) ||
+                                                      subtracts_extreme(arena, node));
     if (!compares && (is_reduction || !result.contains(id))) continue;
     for (const BodyId child : operands_of(arena, node))
       if (graph::is_float(arena[child].dtype)) result.insert(child);

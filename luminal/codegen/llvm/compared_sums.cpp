@@ -108,9 +108,9 @@ class ComparedSums {
   ComparedSums(Arena& arena, const kernel::Kernel& kernel, bool interchanged, LaunchList& launches)
       : arena_(arena), kernel_(kernel), interchanged_(interchanged), launches_(launches) {}
 
-  kernel::Kernel stored() {
+  StoredSums stored() {
     while (const auto sum = next()) store(*sum);
-    return kernel_;
+    return {kernel_, std::move(sums_)};
   }
 
  private:
@@ -154,6 +154,7 @@ class ComparedSums {
     const kernel::AxisSet axes = arena_[sum].free;
     const kernel::NodeId tensor = private_tensor(arena_, arena_[sum].dtype, axes);
     launches_.add_stored(axes, sum, tensor, axes);
+    sums_.push_back({axes, {{tensor, sum, axes}}});
     kernel::Replacement replacement(arena_);
     for (const BodyId other : sums_of(arena_, kernel_))
       if (const auto at = PositionFinder(arena_, sum).find(arena_, other))
@@ -163,6 +164,7 @@ class ComparedSums {
 
   Arena& arena_;
   kernel::Kernel kernel_;
+  std::vector<kernel::Kernel> sums_;
   bool interchanged_;
   LaunchList& launches_;
 };
@@ -190,8 +192,8 @@ bool compares_sums(const Arena& arena, const kernel::Kernel& kernel) {
          !sums_compared(arena, kernel).empty();
 }
 
-kernel::Kernel with_compared_sums_stored(Arena& arena, const kernel::Kernel& kernel,
-                                         bool interchanged, LaunchList& launches) {
+StoredSums with_compared_sums_stored(Arena& arena, const kernel::Kernel& kernel, bool interchanged,
+                                     LaunchList& launches) {
   return ComparedSums(arena, kernel, interchanged, launches).stored();
 }
 

@@ -19,10 +19,16 @@ std::set<kernel::BodyId> sums_compared(const kernel::Arena& arena, const kernel:
 /// in an order of its own is not for such a kernel.
 bool compares_sums(const kernel::Arena& arena, const kernel::Kernel& kernel);
 
+/// A kernel that loads sums, and what stores these before it.
+struct StoredSums {
+  kernel::Kernel kernel;
+  std::vector<kernel::Kernel> sums;
+};
+
 /// The kernel with such sums loaded, at all positions: `launches` stores them before it. Reductions
 /// that are not `interchanged` run within the loop of the results and add up as it does; others, as
 /// those of attention, add up as the one that finds the maximum.
-kernel::Kernel with_compared_sums_stored(kernel::Arena& arena, const kernel::Kernel& kernel,
-                                         bool interchanged, LaunchList& launches);
+StoredSums with_compared_sums_stored(kernel::Arena& arena, const kernel::Kernel& kernel,
+                                     bool interchanged, LaunchList& launches);
 
 }  // namespace luminal::codegen

@@ -5,6 +5,7 @@
 #include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/codegen/llvm/nest_kernel.h"
 #include "luminal/codegen/llvm/nest_split.h"
+#include "luminal/kernel/estimate.h"
 
 namespace luminal::codegen {
 namespace {
@@ -19,6 +20,14 @@ Expr byte_size(const graph::TensorType& type) {
   Expr bytes = graph::bits(type.dtype) / 8;
   for (const Expr& extent : type.shape) bytes = bytes * extent;
   return bytes;
+}
+
+double flops_of(kernel::Arena& arena, const kernel::Kernel& kernel,
+                const CpuKernelOptions& options) {
+  const kernel::Estimate estimate =
+      kernel::estimate(arena, kernel, kernel::Machine::cpu(options.threads),
+                       {.dims = options.dims, .typical_dim = options.typical_dim});
+  return estimate.vector_flops + estimate.matrix_flops;
 }
 
 CpuLaunch launch_of(NestKernel code, const std::function<LaunchBuffer(NodeId)>& buffer,
@@ -47,8 +56,9 @@ CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, cons
                         const CpuKernelOptions& options) {
   const NestChoices choices = nest_choices(target, options);
   LaunchList launches(arena, target, options);
-  const FlatKernel flat = flattened(
-      arena, with_compared_sums_stored(arena, kernel, choices.loops.interchange, launches));
+  const StoredSums stored =
+      with_compared_sums_stored(arena, kernel, choices.loops.interchange, launches);
+  const FlatKernel flat = flattened(arena, stored.kernel);
   const SplitKernels pieces =
       choices.part > 0
           ? split_reductions(arena, flat.kernel, {options.dims, options.typical_dim}, choices.part)
@@ -70,6 +80,11 @@ CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, cons
     const kernel::Nest nest = kernel::build_nest(arena, piece, choices.loops);
     result.launches.push_back(launch_of(nest_kernel(arena, nest, target, choices.code), buffer,
                                         choices, options.threads));
+  }
+  if (!stored.sums.empty()) {
+    result.defined_flops = flops_of(arena, kernel, options);
+    result.own_flops = flops_of(arena, stored.kernel, options);
+    for (const kernel::Kernel& sum : stored.sums) result.own_flops += flops_of(arena, sum, options);
   }
   result.schedule = schedule_of(choices);
   return std::move(result);

@@ -12,7 +12,8 @@ namespace luminal::kernel {
 /// operands as the graph rounds them, as every other op may see digits that the graph has lost.
 bool may_jump(Op op, DType dtype);
 
-/// The cut, and those sums in it that several of its kernels would compute and some compares.
+/// The cut, and those sums in it that several of its kernels would compute and some compares, or
+/// takes from themselves at another position.
 Cut with_compared_sums(const Program& program, Cut cut, CutCosts& costs);
 
 }  // namespace luminal::kernel

@@ -214,6 +214,17 @@ output "h" = %h
 output "h0" = %h0
 output "h1" = %h1
 )"},
+    {"a product was taken from its first column, which other code had added up", R"(
+%a: f32[5, 8] = input "a"
+%b: f32[8, 17] = input "b"
+%m: f32[5, 17, 8] = mul %a[i0, i2], %b[i2, i1]
+%y: f32[5, 17] = sum %m axes=1
+%k: f32[] = constant -1
+%n: f32[5, 17] = mul %y, %k[]
+%d: f32[5, 17] = add %y[i0, 0], %n
+%r: f32[5, 17] = recip %d
+output "r" = %r
+)"},
 };
 
 }  // namespace luminal::fuzz

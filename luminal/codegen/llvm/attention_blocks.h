@@ -2,6 +2,8 @@
 // done to finished sums.
 #pragma once
 
+#include <limits>
+
 #include "luminal/codegen/llvm/attention_kernel.h"
 #include "luminal/codegen/llvm/body_code.h"
 
@@ -10,6 +12,8 @@ namespace luminal::codegen {
 /// See above. The block of queries that is worked on is set by whoever derives from it.
 class AttentionBlocks {
  protected:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
   AttentionBlocks(VectorBuilder& builder, const AttentionCode& code);
 
   /// Starts an entry; further buffers than the tensors come after them.
@@ -21,6 +25,10 @@ class AttentionBlocks {
   llvm::Type* floats() { return VectorBuilder::vector(builder_.f32(), lanes_); }
   llvm::Type* integers() { return VectorBuilder::vector(builder_.i32(), lanes_); }
   llvm::Value* constant(double value) { return VectorBuilder::number(floats(), value); }
+  /// The second where one of them is NaN.
+  llvm::Value* larger(llvm::Value* a, llvm::Value* b) {
+    return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
+  }
   /// The power that turns a difference of scores into a weight.
   llvm::Value* power(llvm::Value* difference);
   /// The same for a difference of scores times `score_unit`.

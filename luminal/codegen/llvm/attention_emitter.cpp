@@ -1,17 +1,9 @@
 #include "luminal/codegen/llvm/attention_emitter.h"
 
-#include <limits>
-
 namespace luminal::codegen {
 
 using graph::DType;
 using llvm::Value;
-
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 void AttentionEmitter::emit() {
   const EntryArguments entry = begin("attention");

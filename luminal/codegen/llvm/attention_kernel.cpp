@@ -14,8 +14,6 @@ using kernel::BodyId;
 using kernel::NodeId;
 using symbolic::Expr;
 
-int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 /// Values are turned once for all queries of a block, results are read and stored once for all keys
 /// of one: large blocks, but some for every thread.
 AttentionSchedule with_matrix_registers(AttentionSchedule schedule, double queries, double rows,

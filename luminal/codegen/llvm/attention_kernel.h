@@ -24,6 +24,8 @@ inline constexpr std::string_view kAttentionMatricesFamily = "attention_matrices
 /// Keys whose scores are found before any weight is, where queries are few.
 inline constexpr int kKeysAtOnce = 64;
 
+inline int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
 /// Sizes of blocks and tiles.
 struct AttentionSchedule {
   bool runs = false;  ///< few queries: no blocks of them

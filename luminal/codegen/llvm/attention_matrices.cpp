@@ -3,8 +3,6 @@
 // turned once for all queries of a block. So results lie with the queries along the lanes, too, and
 // are turned at the end. A panel of 32 queries meets a block of keys from scores to results, while
 // all of it is in the first cache.
-#include <limits>
-
 #include "luminal/codegen/llvm/attention_emitter.h"
 #include "luminal/codegen/llvm/gemm_amx.h"
 
@@ -12,8 +10,6 @@ namespace luminal::codegen {
 namespace {
 
 using llvm::Value;
-
-int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 class MatrixAttention final : public AttentionEmitter {
  public:
@@ -152,10 +148,7 @@ class MatrixAttention final : public AttentionEmitter {
     constexpr int64_t kAtOnce = 4;
     Value* scores = vector_place(at_.scores, score_rows(), query);
     Value* last = ir_.CreateSub(count, number(1));
-    const auto larger = [&](Value* a, Value* b) {
-      return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
-    };
-    const Carried lowest(kAtOnce, constant(-std::numeric_limits<double>::infinity()));
+    const Carried lowest(kAtOnce, constant(-kInfinity));
     const Carried most = builder_.loop(
         number(0), count, number(kAtOnce), lowest, [&](Value* row, llvm::ArrayRef<Value*> now) {
           Carried next;

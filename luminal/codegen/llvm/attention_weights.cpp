@@ -11,12 +11,6 @@ using kernel::BodyKind;
 using kernel::BodyNode;
 using llvm::Value;
 
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 void AttentionEmitter::weigh(Value* first, Value* end, Value* key, Value* count) {
   const Queries queries{ir_.CreateAdd(first_query_, first), ir_.CreateSub(end, first)};
   builder_.loop(first, end, number(lanes_), [&](Value* query) {
@@ -55,9 +49,6 @@ void AttentionEmitter::weigh_vector(Value* query, Value* key, Value* count, Body
   const std::optional<double> factor = factor_of(score);
   const auto product_at = [&](Value* row) -> Value* {
     return builder_.load(floats(), row_place(row), {.align = 64});
-  };
-  const auto larger = [&](Value* a, Value* b) {
-    return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
   };
   Value* before = builder_.load(floats(), per_query(at_.maxima, query), {.align = 64});
   // A score that is NaN need not be the maximum: its weight is NaN, and with it the sums.

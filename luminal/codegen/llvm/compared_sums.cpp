@@ -102,6 +102,38 @@ class PositionFinder {
   int nodes_ = 0;  // that may still be looked at
 };
 
+/// The sums that a value is made of by adding up, with constant factors at most.
+void add_terms(const Arena& arena, BodyId id, std::set<BodyId>& terms) {
+  const BodyNode& node = arena[id];
+  if (is_rounded_sum(node)) {
+    terms.insert(id);
+  } else if (node.kind == BodyKind::kWhere) {
+    for (const BodyId child : node.children) add_terms(arena, child, terms);
+  } else if (node.kind == BodyKind::kOp && graph::is_float(node.dtype)) {
+    const auto is_constant = [&](BodyId each) { return arena[each].kind == BodyKind::kConstant; };
+    const bool scales =
+        node.op == Op::kMul && std::any_of(node.children.begin(), node.children.end(), is_constant);
+    if (scales || node.op == Op::kAdd || node.op == Op::kCast || node.op == Op::kCopy)
+      for (const BodyId child : node.children) add_terms(arena, child, terms);
+  }
+}
+
+/// The sums that are compared, by what sees the least difference or by being taken from each other:
+/// of what is 0 as the graph has it a reciprocal is infinite.
+std::set<BodyId> compared_in(const Arena& arena, const kernel::Kernel& kernel) {
+  std::set<BodyId> result = values_compared(arena, kernel.roots);
+  for (const BodyId id : arena.reachable(values_of(kernel))) {
+    const BodyNode& node = arena[id];
+    if (node.kind != BodyKind::kOp || node.op != Op::kAdd || !graph::is_float(node.dtype)) continue;
+    std::set<BodyId> terms;
+    add_terms(arena, id, terms);
+    for (const BodyId one : terms)
+      for (const BodyId other : terms)
+        if (one != other && PositionFinder(arena, one).has_form_of(other)) result.insert(one);
+  }
+  return result;
+}
+
 /// Finds and stores the sums of one kernel.
 class ComparedSums {
  public:
@@ -117,7 +149,7 @@ class ComparedSums {
   /// A sum that is needed at several positions, some of which are compared.
   std::optional<BodyId> next() {
     const std::vector<BodyId> sums = sums_of(arena_, kernel_);
-    const std::set<BodyId> compared = values_compared(arena_, kernel_.roots);
+    const std::set<BodyId> compared = compared_in(arena_, kernel_);
     for (const BodyId sum : in_loop_of_results(sums))
       for (const BodyId other : sums) {
         if (!compared.contains(sum) && !compared.contains(other)) continue;
@@ -173,7 +205,7 @@ class ComparedSums {
 
 std::set<BodyId> sums_compared(const Arena& arena, const kernel::Kernel& kernel) {
   const std::vector<BodyId> sums = sums_of(arena, kernel);
-  const std::set<BodyId> compared = values_compared(arena, kernel.roots);
+  const std::set<BodyId> compared = compared_in(arena, kernel);
   std::set<BodyId> result;
   for (const BodyId sum : sums)
     for (const BodyId other : sums) {

@@ -1,8 +1,8 @@
 // A sum that is compared with itself elsewhere: with the maximum of all, as in a softmax or an
-// argmax of products, or with one of its elements. Each loop would add it up again in the order
-// that suits it, along a row in lanes or one result after the other, and tiles in yet another one.
-// Far from 0 the two differ by more than an exponential bears, and no element might equal the
-// maximum of all. So such sums are added up once and kept.
+// argmax of products, or with one of its elements, be it by taking one from the other. Each loop
+// would add it up again in the order that suits it, along a row in lanes or one result after the
+// other, and tiles in yet another one. Far from 0 the two differ by more than an exponential bears,
+// and no element might equal the maximum of all. So such sums are added up once and kept.
 #pragma once
 
 #include <set>

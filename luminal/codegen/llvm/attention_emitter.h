@@ -64,6 +64,9 @@ class AttentionEmitter : protected AttentionBlocks {
   /// Stores the results of some queries of the block, whose sums lie in rows.
   void store_rows(llvm::Value* first, llvm::Value* count, llvm::Value* rows);
   void fill(int64_t part, int64_t count, double value);
+  /// Turns a square in registers: rows of 32-bit units come one by one, and columns go.
+  void turn(llvm::function_ref<llvm::Value*(llvm::Value* row)> row_at,
+            llvm::function_ref<void(int64_t column, llvm::Value* value)> store);
 
   const AttentionCode::Scratch at_;
 

@@ -110,23 +110,6 @@ class MatrixAttention final : public AttentionEmitter {
              number(code_.depth()), schedule_.key_block);
   }
 
-  /// Squares are turned in registers: rows come one by one, and columns go.
-  void turn(llvm::function_ref<Value*(Value* row)> row_at,
-            llvm::function_ref<void(int64_t column, Value* value)> store) {
-    Value* square = builder_.stack(llvm::ArrayType::get(integers(), static_cast<uint64_t>(lanes_)),
-                                   kAmxRowBytes);
-    builder_.loop(number(0), number(lanes_), number(1), [&](Value* row) {
-      const BodyCode::Scope scope(body_);
-      builder_.store(row_at(row), builder_.offset(square, scaled(row, kAmxRowBytes)));
-    });
-    llvm::SmallVector<Value*, 16> rows;
-    for (int64_t row = 0; row < lanes_; ++row)
-      rows.push_back(builder_.load(floats(), builder_.offset(square, row * kAmxRowBytes)));
-    builder_.transpose(rows);
-    for (int64_t column = 0; column < lanes_; ++column)
-      store(column, rows[static_cast<size_t>(column)]);
-  }
-
   /// The values of a block of keys, [depth][keys]; zero beyond the ends.
   void turn_values(const Block& block) {
     builder_.loop(number(0), block.units, number(lanes_), [&](Value* unit) {

@@ -77,6 +77,7 @@ class PositionFinder {
         left.tensor != right.tensor || left.exprs.size() != right.exprs.size() ||
         left.children.size() != right.children.size())
       return false;
+    if (left.kind == BodyKind::kConstant) return one == other;
     if (left.kind == BodyKind::kLoad || left.kind == BodyKind::kIota)
       for (size_t k = 0; k < left.exprs.size(); ++k)
         if (left.exprs[k].is_axis() && kernel::contains(arena_[body_].free, left.exprs[k]))

@@ -24,7 +24,8 @@ struct SumAndMaximum {
   bool stores_sum() const {
     const GraphProgram program(graph);
     Arena arena;
-    CutCosts costs(arena, program, {});
+    const CutSearchOptions options;  // which the costs refer to
+    CutCosts costs(arena, program, options);
     const Cut cut = smallest_cut(program, costs.order());
     EXPECT_FALSE(cut.contains(sum));
     const Cut with = with_compared_sums(program, cut, costs);
@@ -55,7 +56,8 @@ TEST(ComparedSums, WhatNobodyComparesMayBeAddedUpAgain) {
   graph.add_output("power", graph.whole(power));
   const GraphProgram program(graph);
   Arena arena;
-  CutCosts costs(arena, program, {});
+  const CutSearchOptions options;  // which the costs refer to
+  CutCosts costs(arena, program, options);
   const Cut cut = smallest_cut(program, costs.order());
   EXPECT_EQ(with_compared_sums(program, cut, costs), cut);
 }

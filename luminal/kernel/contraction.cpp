@@ -34,7 +34,8 @@ struct Sides {
 /// Both sides begin with one factor; the others join the side whose axes they stay within, and if
 /// they fit both, the one with fewer: there they are computed for fewer elements. (What is done to
 /// one row before a product would else be done to every column of the matrix.) What is only loaded
-/// joins the first: the gain of a norm becomes part of weights, once and for all.
+/// joins the first if both have axes of their own: the gain of a norm becomes part of weights, once
+/// and for all. It does not join the matrix that meets one row: it may be another in every run.
 std::optional<Sides> divide(const Arena& arena, std::span<const BodyId> factors,
                             const AxisSet& bound, size_t first, size_t second) {
   Sides sides{{factors[first]},
@@ -48,8 +49,9 @@ std::optional<Sides> divide(const Arena& arena, std::span<const BodyId> factors,
     const bool fits_b = is_subset(axes, sides.b_axes);
     if (!fits_a && !fits_b) return std::nullopt;
     const bool is_computed = arena[without_casts(arena, factors[k])].kind != BodyKind::kLoad;
-    const bool joins_a =
-        fits_a && !(is_computed && fits_b && sides.b_axes.size() < sides.a_axes.size());
+    const bool has_fewer = sides.b_axes.size() < sides.a_axes.size();
+    const bool is_row = is_subset(sides.b_axes, sides.a_axes);
+    const bool joins_a = fits_a && !(fits_b && has_fewer && (is_computed || is_row));
     (joins_a ? sides.a : sides.b).push_back(factors[k]);
   }
   return sides;

@@ -114,7 +114,7 @@ ScheduleSpace matrices_space(const AttentionSchedule& chosen, double queries, do
 
 ScheduleSpace runs_space(AttentionSchedule chosen, double keys, const CpuKernelOptions& options) {
   chosen.runs = true;
-  chosen.chunk = chosen.key_run == 0 ? 1 : 0;
+  chosen.chunk = 0;
   ScheduleSpace space;
   space.start = schedule_of(chosen);
   SpaceBuilder builder(space);

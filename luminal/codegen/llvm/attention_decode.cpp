@@ -127,12 +127,14 @@ class DecodeEmitter : AttentionBlocks {
     return ir_.CreateBitCast(body_.elements().narrow(DType::kBF16, value), bf16s(lanes));
   }
   /// Asks for part of an operand's row before it is needed: between keys and values memory would
-  /// have to be found again each time.
+  /// have to be found again each time. The first piece stands for all, so that what is asked for
+  /// beyond the last key is the first one of the next item, which mostly lies there.
   void prefetch(const Rows& rows, Value* key, Value* first, int64_t elements) {
     if (rows.operand->pieces.empty()) return;
     constexpr int64_t kLine = 64;
     const int64_t size = bytes_of(rows.operand->pieces[0].load);
-    Value* place = builder_.offset(place_of(rows, key), scaled(first, size));
+    Value* row = builder_.offset(rows.first[0], ir_.CreateMul(key, rows.strides[0]));
+    Value* place = builder_.offset(row, scaled(first, size));
     for (int64_t at = 0; at < elements * size; at += kLine)
       builder_.prefetch(builder_.offset(place, at), 3);
   }

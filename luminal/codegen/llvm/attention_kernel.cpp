@@ -240,10 +240,10 @@ Recognised<std::shared_ptr<AttentionCode>> chosen_attention(kernel::Arena& arena
   if (schedule.dot_bf16 && !schedule.runs && target.has(runtime::CpuFeature::kAmxBf16))
     schedule = with_matrix_registers(
         schedule, queries, kernel::typical_value(code->row_count(), sizes), options.threads);
-  // Blocks differ in length where masks exclude keys; runs of keys do not.
-  const bool whole = has_many_rows(*code, options);
-  if (whole) schedule.key_run = 0;
-  schedule.chunk = schedule.runs && !whole ? 0 : 1;
+  if (has_many_rows(*code, options)) schedule.key_run = 0;
+  // Blocks differ in length where masks exclude keys. Runs of keys hardly do, and what an item of
+  // them asks for beyond its end is its thread's next one.
+  schedule.chunk = schedule.runs ? 0 : 1;
   code->choose_packing();
   return code;
 }

@@ -108,6 +108,32 @@ TEST_F(MatrixRegisterSteps, WhatIsChosenForThemIsRight) {
     }
 }
 
+TEST_F(MatrixRegisterSteps, TilesBelowEachOtherAreOneCall) {
+  for (const int64_t m : {128, 150, 160, 300})
+    for (const GemmA rows : {GemmA::kInPlace, GemmA::kPacked})
+      for (const auto& [row_block, kc, split] :
+           {std::tuple{0, 0, 1}, {160, 0, 1}, {96, 64, 1}, {160, 64, 2}}) {
+        SCOPED_TRACE(fmt::format("{} rows, a {} blocks of {} kc {} split {}", m,
+                                 static_cast<int>(rows), row_block, kc, split));
+        Graph g;
+        Way way{.constants = false};
+        way.more.matrix_registers = true;
+        way.more.spec = GemmSpec{.a_source = rows,
+                                 .b_source = GemmB::kPackedHere,
+                                 .row_block = row_block,
+                                 .kc = kc,
+                                 .split = split};
+        const Tensor a = g.input("a", {m, 128}, bf16), b = g.input("b", {128, 64}, bf16);
+        check(sample_of({matmul(a, b, f32)}), way, {1e-4, 1e-4});
+        check(sample_of({matmul(a, b, f32) * matmul(a, g.input("c", {128, 64}, bf16), f32)}), way,
+              {1e-3, 1e-3});
+        check(sample_of({matmul(a, g.input("d", {128, 45}, bf16))}), way, {2e-2, 2e-2});
+        const Tensor e = g.input("e", {m, 128}, i8), f = g.input("f", {128, 64}, i8);
+        check(sample_of({matmul(e, f, i32)}), way, {});
+        if (HasFailure()) return;
+      }
+}
+
 TEST(MatrixRegisters, TheLoopHoldsEverythingInThem) {
   const CpuTarget target = cpu_target("sapphirerapids");
   for (const DType dtype : {DType::kBF16, DType::kI8}) {

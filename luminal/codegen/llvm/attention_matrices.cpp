@@ -81,18 +81,29 @@ class MatrixAttention final : public AttentionEmitter {
   /// All tiles of some rows: whole ones by one call, since every call sets up the registers.
   void multiply(const Tiles& tiles, Value* rows, int kc) {
     Value* stride = number(row_bytes());
-    const auto call = [&](llvm::Function* tile, Value* first, Value* count) {
-      ir_.CreateCall(tile, {builder_.offset(tiles.a, ir_.CreateMul(first, tiles.row_bytes)),
-                            tiles.row_bytes, tiles.step, tiles.b, stride, tiles.units, number(0),
-                            builder_.offset(tiles.out, scaled(first, row_bytes())), stride, count,
-                            number(kc == 0 ? 1 : 0)});
+    const auto arguments_of = [&](Value* first, Value* count) {
+      return Carried{builder_.offset(tiles.a, ir_.CreateMul(first, tiles.row_bytes)),
+                     tiles.row_bytes,
+                     tiles.step,
+                     tiles.b,
+                     stride,
+                     tiles.units,
+                     number(0),
+                     builder_.offset(tiles.out, scaled(first, row_bytes())),
+                     stride,
+                     count,
+                     number(kc == 0 ? 1 : 0)};
     };
     Value* rest = ir_.CreateSRem(rows, number(kTile));
     Value* whole = ir_.CreateSub(rows, rest);
-    builder_.if_then(ir_.CreateICmpSGT(whole, number(0)),
-                     [&] { call(emit_amx_tiles(builder_, spec(kc)), number(0), whole); });
-    builder_.if_then(ir_.CreateICmpSGT(rest, number(0)),
-                     [&] { call(emit_amx_tile(builder_, spec(kc)), whole, rest); });
+    builder_.if_then(ir_.CreateICmpSGT(whole, number(0)), [&] {
+      Carried arguments = arguments_of(number(0), whole);
+      arguments.push_back(scaled(tiles.row_bytes, kTile));
+      ir_.CreateCall(emit_amx_tiles(builder_, spec(kc)), arguments);
+    });
+    builder_.if_then(ir_.CreateICmpSGT(rest, number(0)), [&] {
+      ir_.CreateCall(emit_amx_tile(builder_, spec(kc)), arguments_of(whole, rest));
+    });
   }
 
   void multiply_keys(const Block& block, Value* panel) {

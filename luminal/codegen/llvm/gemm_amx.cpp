@@ -140,7 +140,7 @@ class AmxTile {
 
   llvm::Function* emit() {
     const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
-    begin("amx_tile");
+    begin("amx_tile", kTileCommon);
     // A second block of rows that does not exist repeats the last row: nobody looks at it.
     Value* rows = argument(kTileRows);
     Value* below = ir_.CreateSub(rows, builder_.index(kAmxRows));
@@ -158,14 +158,15 @@ class AmxTile {
   /// Whole tiles, one below the other.
   llvm::Function* emit_many() {
     const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
-    begin("amx_tiles");
+    begin("amx_tiles", kTileNextRows + 1);
     rows_[0] = rows_[1] = ir_.getInt16(kAmxRows);
     second_rows_ = ir_.CreateMul(builder_.index(kAmxRows), argument(kTileARow));
     Value* a = a_;
     Value* out = out_;
     builder_.loop(builder_.index(0), argument(kTileRows), builder_.index(spec_.mr),
                   [&](Value* row) {
-                    a_ = builder_.offset(a, ir_.CreateMul(row, argument(kTileARow)));
+                    Value* tile = ir_.CreateUDiv(row, builder_.index(spec_.mr));
+                    a_ = builder_.offset(a, ir_.CreateMul(tile, argument(kTileNextRows)));
                     out_ = builder_.offset(out, ir_.CreateMul(row, argument(kTileOutRow)));
                     finish(run(initial_sums()));
                   });
@@ -174,10 +175,10 @@ class AmxTile {
   }
 
  private:
-  void begin(const char* name) {
+  void begin(const char* name, unsigned arguments) {
     LUMINAL_CHECK(spec_.mr == 2 * kAmxRows && spec_.nr == 2 * kAmxColumns,
                   "a matrix tile of {} x {}", spec_.mr, spec_.nr);
-    llvm::SmallVector<llvm::Type*, 20> types(kTileCommon, builder_.i64());
+    llvm::SmallVector<llvm::Type*, 20> types(arguments, builder_.i64());
     for (const TileArgument pointer : {kTileA, kTileB, kTileOut})
       types[pointer] = builder_.pointer();
     function_ = builder_.begin_function(name, ir_.getVoidTy(), types);

@@ -19,8 +19,9 @@ inline constexpr int kAmxRoundProducts = 4;
 /// where k ends within a register, zeros follow in A and B.
 llvm::Function* emit_amx_tile(VectorBuilder& builder, const GemmSpec& spec);
 
-/// The same for whole tiles, one below the other: `kTileRows` is a multiple of 32. Registers are
-/// set up once for all of them.
+/// The same for whole tiles, one below the other: `kTileRows` is a multiple of 32, and there is a
+/// last argument `kTileNextRows`. Registers are set up once for all of them, which takes as long as
+/// several products do.
 llvm::Function* emit_amx_tiles(VectorBuilder& builder, const GemmSpec& spec);
 
 /// Writes a loop that does nothing but multiply registers, `kAmxRoundProducts` each round, and puts

@@ -24,7 +24,8 @@ class GemmEmitter : PanelEmitter {
     begin_with_rows("gemm");
     row_blocks_ = body_.index(layout_.row_blocks(plan_.m.extent));
     panels_of_batches_ = body_.index(code_.pack_items(builder_.target()));
-    const auto tile_bytes = static_cast<uint64_t>(spec_.mr) * static_cast<uint64_t>(spec_.nr) *
+    const auto tile_bytes = static_cast<uint64_t>(rows_at_once()) *
+                            static_cast<uint64_t>(spec_.nr) *
                             static_cast<uint64_t>(layout_.sum_bytes());
     for (size_t i = 0; i < plan_.products.size(); ++i)
       tile_sums_.push_back(builder_.stack(llvm::ArrayType::get(builder_.i8(), tile_bytes), 64));
@@ -50,7 +51,8 @@ class GemmEmitter : PanelEmitter {
   void emit_tiles() {
     const bool direct = code_.direct_position().has_value();
     if (spec_.has_matrix_registers()) {
-      full_ = storing_ = emit_amx_tile(builder_, spec_);
+      full_ = storing_ = emit_amx_tiles(builder_, spec_);
+      if (!has_whole_rows()) few_rows_ = emit_amx_tile(builder_, spec_);
       return;
     }
     if (spec_.blocks.size > 0) {
@@ -81,6 +83,13 @@ class GemmEmitter : PanelEmitter {
     else if (code_.stored_bytes().value_or(0) > kFar)
       tile.ask_for_result();
     return tile.emit();
+  }
+
+  /// Rows whose sums are found before anything is done to them: those of a tile, or of as many
+  /// tiles of matrix registers as the nearest cache holds well.
+  int64_t rows_at_once() const { return spec_.has_matrix_registers() ? 4 * spec_.mr : spec_.mr; }
+  bool has_whole_rows() const {
+    return divisible_by(plan_.m.extent, spec_.mr) && spec_.row_block % spec_.mr == 0;
   }
 
   /// One work item: a block of rows times one panel. Gives the number of the panel that lies packed
@@ -250,9 +259,10 @@ class GemmEmitter : PanelEmitter {
   }
 
   void for_each_tile(llvm::function_ref<void(Value* row, Value* rows)> body) {
-    builder_.loop(first_row_, end_row_, builder_.index(spec_.mr), [&](Value* row) {
+    Value* most = builder_.index(rows_at_once());
+    builder_.loop(first_row_, end_row_, most, [&](Value* row) {
       const BodyCode::Scope scope(body_);
-      body(row, minimum(ir_.CreateSub(end_row_, row), builder_.index(spec_.mr)));
+      body(row, minimum(ir_.CreateSub(end_row_, row), most));
     });
   }
 
@@ -282,7 +292,8 @@ class GemmEmitter : PanelEmitter {
         direct ? into_result() : by_way_of_sums();
         return;
       }
-      Value* whole = ir_.CreateAnd(ir_.CreateICmpEQ(rows, builder_.index(spec_.mr)),
+      Value* rest = ir_.CreateURem(rows, builder_.index(spec_.mr));
+      Value* whole = ir_.CreateAnd(ir_.CreateICmpEQ(rest, builder_.index(0)),
                                    ir_.CreateICmpEQ(columns_, builder_.index(spec_.nr)));
       builder_.if_else(whole, into_result, by_way_of_sums);
     });
@@ -360,6 +371,8 @@ class GemmEmitter : PanelEmitter {
     Value* start = builder_.offset(body_.buffer(a.tensor), body_.index(a.position * bytes));
     start = builder_.offset(start, ir_.CreateMul(row, a_row));
     TileArguments arguments(spec_.lines_ahead() > 0 ? kTileArguments : kTileCommon);
+    if (spec_.has_matrix_registers())
+      arguments.push_back(ir_.CreateMul(a_row, builder_.index(spec_.mr)));
     arguments[kTileA] = builder_.offset(start, ir_.CreateMul(k_begin, a_element));
     // A panel has the elements of one step side by side, or the rows of registers; tiles begin
     // where panels do.
@@ -391,8 +404,29 @@ class GemmEmitter : PanelEmitter {
     return {};
   }
 
+  /// Whole tiles of matrix registers by one call, and what is left over by another.
+  void call_matrix_tiles(TileArguments arguments, Value* rows) {
+    if (few_rows_ == nullptr) {
+      call(full_, arguments);
+      return;
+    }
+    Value* rest = ir_.CreateURem(rows, builder_.index(spec_.mr));
+    Value* whole = arguments[kTileRows] = ir_.CreateSub(rows, rest);
+    builder_.if_then(ir_.CreateICmpNE(whole, builder_.index(0)), [&] { call(full_, arguments); });
+    builder_.if_then(ir_.CreateICmpNE(rest, builder_.index(0)), [&] {
+      Value* tiles = ir_.CreateUDiv(whole, builder_.index(spec_.mr));
+      Value* a = ir_.CreateMul(tiles, arguments.pop_back_val());
+      arguments[kTileA] = builder_.offset(arguments[kTileA], a);
+      Value* out = ir_.CreateMul(whole, arguments[kTileOutRow]);
+      arguments[kTileOut] = builder_.offset(arguments[kTileOut], out);
+      arguments[kTileRows] = rest;
+      call(few_rows_, arguments);
+    });
+  }
+
   /// Calls the tile that fits the rows and columns that there are.
   void call_tile(const TileArguments& arguments, Value* rows) {
+    if (spec_.has_matrix_registers()) return call_matrix_tiles(arguments, rows);
     const auto by_rows = [&] {
       if (few_rows_ == nullptr) return call(full_, arguments);
       return builder_.if_else(

@@ -28,7 +28,8 @@ enum TileArgument : int {
   kTileAheadStep,            ///< bytes from there to what the next step asks for
   kTileAheadNext,            ///< and to the second line of a step
   kTileArguments,
-  kTileMaxima = kTileCommon,  ///< of a tile that has them and does not ask ahead
+  kTileMaxima = kTileCommon,    ///< of a tile that has them and does not ask ahead
+  kTileNextRows = kTileCommon,  ///< of tiles below each other: bytes from rows of A to the next's
 };
 
 /// Emits the tile function.

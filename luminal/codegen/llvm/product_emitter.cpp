@@ -54,6 +54,10 @@ void ProductEmitter::finish(Value* row, Value* rows, llvm::ArrayRef<Value*> sums
       body_.gather_up();
       return Carried{};
     };
+    if (divisible_by(plan_.n.extent, lanes)) {
+      finish_rows(nullptr);
+      return;
+    }
     Value* rest = ir_.CreateSub(columns_, column);
     if (builder_.target().has(runtime::CpuFeature::kAvx512f)) {
       finish_rows(builder_.lanes_below(rest, lanes));

@@ -111,24 +111,35 @@ class Limits {
     return codegen::is_peak_of_matrices(kind_of(dtype), codegen::host_target());
   }
 
-  /// Reads memory that no cache holds.
-  void read() const {
-    team_.static_loop(kBytes / 256, [&](int64_t begin, int64_t end, int thread) {
+  /// Reads as much memory as a case of `bytes` does, if that is more than caches hold.
+  void read(int64_t bytes) const {
+    team_.static_loop(read_bytes(bytes) / kPiece, [&](int64_t begin, int64_t end, int thread) {
       read_({source_.data(), sums_.data() + kBytesOfSums * thread}, {}, begin * 4, end * 4);
     });
   }
+  static int64_t read_bytes(int64_t bytes) { return limit_bytes(bytes); }
 
-  /// Copies memory past the caches.
-  void copy() const {
-    team_.static_loop(kBytes / 64, [&](int64_t begin, int64_t end, int) {
+  /// Copies memory past the caches, half of what a case of `bytes` moves.
+  void copy(int64_t bytes) const {
+    team_.static_loop(copied_bytes(bytes) / kLine, [&](int64_t begin, int64_t end, int) {
       copy_({source_.data(), target_.data()}, {}, begin, end);
     });
   }
-
-  /// So much that caches keep nothing of it.
-  static constexpr int64_t kBytes = int64_t{256} << 20;
+  static int64_t copied_bytes(int64_t bytes) { return limit_bytes(bytes / 2); }
 
  private:
+  /// So much that caches keep nothing of it. Of arrays that are twice as large as a cache of 32 MB
+  /// it keeps a part from one run to the next, and reading them is up to half as quick again: so
+  /// what is compared with such a case moves as much.
+  static constexpr int64_t kBytes = int64_t{256} << 20;
+  static constexpr int64_t kLeastBytes = int64_t{64} << 20;
+  static constexpr int64_t kPiece = 256;  // of one step of reading
+  static constexpr int64_t kLine = 64;
+
+  static int64_t limit_bytes(int64_t bytes) {
+    return bytes < kLeastBytes ? kBytes : std::min(bytes, kBytes) / kPiece * kPiece;
+  }
+
   static constexpr int64_t kRounds = 40000;
   static constexpr int64_t kBytesOfSums = 4096;  // of a thread
 
@@ -183,8 +194,9 @@ Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProces
     asked = peers->begin_case(fmt::format("{}|{}", each.name, graph::name(each.dtype)));
   const std::vector<std::string>& names = asked.ready;
   std::vector<std::vector<double>> peer_samples(names.size());
-  std::vector<std::function<void()>> ours = {[&] { plans.run(); }, [&] { limits.read(); },
-                                             [&] { limits.copy(); },
+  const auto bytes = static_cast<int64_t>(plans.bytes());
+  std::vector<std::function<void()>> ours = {[&] { plans.run(); }, [&] { limits.read(bytes); },
+                                             [&] { limits.copy(bytes); },
                                              [&] { limits.multiply(each.dtype); }};
   // Ours and the limits are interleaved inside; peers between such rounds.
   std::vector<std::vector<double>> rounds(ours.size());
@@ -216,9 +228,11 @@ struct Fractions {
 };
 Fractions fractions(const Case& each, const Row& row, double bytes) {
   const double rate = bytes / row.ours;
+  const auto count = static_cast<int64_t>(bytes);
+  const double copying = 2.0 * static_cast<double>(Limits::copied_bytes(count)) / row.copy;
+  const double reading = static_cast<double>(Limits::read_bytes(count)) / row.read;
   const double peak = Limits::multiply_flops(each.dtype) / row.multiply;
-  return {rate / (2.0 * Limits::kBytes / row.copy), rate / (Limits::kBytes / row.read),
-          each.flops / row.ours / peak};
+  return {rate / copying, rate / reading, each.flops / row.ours / peak};
 }
 
 void print(const Case& each, const Row& row, double bytes) {

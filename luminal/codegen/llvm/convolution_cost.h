@@ -18,6 +18,7 @@ struct ConvolutionProblem {
   int lanes = 1;
   int threads = 1;
   bool filter_constant = false;  ///< may be laid out ahead
+  bool loads_bind = false;       ///< no more of them than products begin in a cycle
 };
 
 /// A tile of pixels times vectors of filters, and what the whole convolution costs with it.

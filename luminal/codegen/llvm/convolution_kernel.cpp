@@ -175,6 +175,7 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
     sizes.threads = options_.threads;
     sizes.pitch = pixel_pitch(arena_, plan(), sizes.lanes);
     sizes.filter_constant = is_constant(arena_, product().a.value, options_);
+    sizes.loads_bind = target_.products_at_once() > 1;
     return sizes;
   }
   FilterTile filter_tile() { return choose_filter_tile(cost_problem(), target_); }

@@ -26,6 +26,9 @@ struct CpuTarget {
   int vector_registers() const { return has(runtime::CpuFeature::kAvx512f) ? 32 : 16; }
   /// Whether results too small for a float take hundreds of cycles, as on all but AMD's.
   bool slow_underflow() const { return !name.starts_with("znver"); }
+  /// How many products of whole vectors begin in a cycle, as loads do. Zen 4 has one: its units are
+  /// half as wide.
+  int products_at_once() const { return name == "znver4" && vector_bytes() == 64 ? 1 : 2; }
   /// Whether a*b+c is one instruction; without it fma would be a library call.
   bool has_fma() const { return has(runtime::CpuFeature::kFma); }
 

@@ -30,6 +30,24 @@ AttentionSchedule with_matrix_registers(AttentionSchedule schedule, double queri
   return schedule;
 }
 
+/// How many queries meet how many keys at a time.
+void set_blocks(AttentionSchedule& schedule, const CpuTarget& target, double queries, bool masks) {
+  constexpr double kManyQueries = 1024;
+  // Masks leave out less of larger blocks.
+  double wanted = masks ? 64 : 96;
+  if (target.vector_registers() == 32 && target.products_at_once() > 1) {
+    // Scores of f32 that come from the second cache are waited for: those of one panel of queries
+    // nearly stay in the first. Dots of bf16 read keys and values so quickly that more queries
+    // should share them.
+    const bool many = schedule.dot_bf16 && (!masks || queries >= kManyQueries);
+    wanted = many ? 128 : schedule.tile_columns;
+    if (!schedule.dot_bf16 && !masks) schedule.key_block = 512;
+  }
+  schedule.query_block = static_cast<int>(std::max<int64_t>(
+      schedule.tile_columns,
+      rounded_up(static_cast<int64_t>(std::min(queries, wanted)), schedule.tile_columns)));
+}
+
 AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPlan& plan,
                                   const CpuTarget& target, DType result, double queries) {
   AttentionSchedule schedule;
@@ -41,11 +59,7 @@ AttentionSchedule choose_schedule(const kernel::Arena& arena, const AttentionPla
                       is_bf16(arena, plan.queries) && result == DType::kBF16 &&
                       target.has(runtime::CpuFeature::kAvx512bf16);
   schedule.query_group = queries < 2 ? 1 : queries < 3 ? 2 : 4;  // divides the lanes
-  // Masks leave out less of larger blocks.
-  const auto wanted =
-      static_cast<int64_t>(std::min(queries, plan.conditions.empty() ? 96.0 : 64.0));
-  schedule.query_block = static_cast<int>(
-      std::max<int64_t>(schedule.tile_columns, rounded_up(wanted, schedule.tile_columns)));
+  set_blocks(schedule, target, queries, !plan.conditions.empty());
   return schedule;
 }
 

@@ -106,6 +106,7 @@ class Counter {
           break;
         case StatementKind::kReset:
         case StatementKind::kFinish:
+        case StatementKind::kUnless:  // not in nests that are estimated
           break;
       }
     }

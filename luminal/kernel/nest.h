@@ -43,6 +43,7 @@ enum class StatementKind : uint8_t {
   kKeep,        // row buffer [position of its axis] = value
   kLet,         // value is computed here, once, for the statements that follow in this block
   kStore,       // root
+  kUnless,      // where value holds, accumulators take what `shortcuts` say; else the body runs
 };
 
 /// One statement; which fields mean anything follows from the kind.
@@ -54,11 +55,12 @@ struct Statement {
   std::vector<Expr> axes = {};        ///< one loop each, outermost first
   std::vector<Statement> body = {};   ///< in order
   // the others
-  size_t accumulator = 0;                 ///< which of Nest::accumulators
-  std::optional<size_t> rescale_by = {};  ///< the accumulator of the maximum
-  size_t buffer = 0;                      ///< which of Nest::buffers
-  size_t root = 0;                        ///< which of the kernel's roots
-  BodyId value = {};                      ///< what is added, kept or stored
+  size_t accumulator = 0;                                 ///< which of Nest::accumulators
+  std::optional<size_t> rescale_by = {};                  ///< the accumulator of the maximum
+  size_t buffer = 0;                                      ///< which of Nest::buffers
+  size_t root = 0;                                        ///< which of the kernel's roots
+  BodyId value = {};                                      ///< what is added, kept, stored or tested
+  std::vector<std::pair<size_t, BodyId>> shortcuts = {};  ///< accumulators and what they take
 };
 
 /// Where a reduction is collected. `vector_axes` are output axes; empty for a scalar.
@@ -89,6 +91,8 @@ struct NestOptions {
   bool keep_rows = false;
   /// Place kLet statements.
   bool lets = true;
+  /// Find sums and the squares around their mean in one pass (nest_spread.h). Rounds otherwise.
+  bool spreads = false;
 };
 
 /// A kernel as loops.

@@ -6,6 +6,7 @@
 #include "luminal/kernel/laws.h"
 #include "luminal/kernel/nest.h"
 #include "luminal/kernel/nest_lets.h"
+#include "luminal/kernel/nest_spread.h"
 #include "luminal/support/check.h"
 
 namespace luminal::kernel {
@@ -52,6 +53,7 @@ class Builder {
     }
     if (options_.interchange) interchange(*block, scope, done);
     output_loop(*block, scope, done);
+    if (options_.spreads) find_spreads(arena_, nest_);
     if (options_.lets) place_lets(arena_, nest_);
     return std::move(nest_);
   }

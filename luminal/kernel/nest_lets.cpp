@@ -29,6 +29,7 @@ class Placer {
       if (use.hoisted || use.count > 1) lets[use.first].push_back(id);
     for (size_t k = 0; k < block.size(); ++k) {
       leaves_.insert(lets[k].begin(), lets[k].end());
+      if (block[k].kind == StatementKind::kUnless) place(block[k].body, scope, before[k]);
       if (block[k].kind != StatementKind::kLoop) continue;
       std::set<BodyId> inside = before[k];
       forget_partial(block[k].body, inside);
@@ -60,6 +61,8 @@ class Placer {
     if (completes) available.insert(nest_.accumulators[statement.accumulator].reduction);
     if (statement.kind == StatementKind::kReset)
       available.erase(nest_.accumulators[statement.accumulator].reduction);
+    for (const auto& [accumulator, value] : statement.shortcuts)
+      available.insert(nest_.accumulators[accumulator].reduction);
   }
 
   /// Reductions that a loop is in the middle of, or computes inside, are not known when it begins.
@@ -100,6 +103,8 @@ class Placer {
              std::map<BodyId, Use>& uses) {
     if (statement.kind != StatementKind::kLoop) {
       visit(statement.value, position, false, scope, available, seen, uses);
+      for (const auto& [accumulator, value] : statement.shortcuts)
+        visit(value, position, false, scope, available, seen, uses);
       return;
     }
     std::set<BodyId> known = available;

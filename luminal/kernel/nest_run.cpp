@@ -53,6 +53,8 @@ class Runner {
           run(statement.body);
         });
         return;
+      case StatementKind::kUnless:
+        return unless(statement);
       case StatementKind::kReset:
         return reset(statement);
       case StatementKind::kAccumulate:
@@ -79,6 +81,18 @@ class Runner {
                    results_.at(root.tensor));
         return;
       }
+    }
+  }
+
+  void unless(const Statement& statement) {
+    if (evaluator_.evaluate(statement.value).integer == 0) return run(statement.body);
+    for (const auto& [accumulator, value] : statement.shortcuts) {
+      const Number number =
+          Evaluator::rounded(nest_.accumulators[accumulator].dtype, evaluator_.evaluate(value));
+      states_[accumulator] = {};
+      states_[accumulator].values = {number};
+      states_[accumulator].valid = true;
+      evaluator_.reductions_changed();
     }
   }
 

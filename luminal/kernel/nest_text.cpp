@@ -121,6 +121,13 @@ class Printer {
         return line(depth, fmt::format("{}{} = {}", writer_.tensor(root.tensor),
                                        writer_.index(root.store), writer_.value(root.value)));
       }
+      case StatementKind::kUnless: {
+        line(depth, fmt::format("if {}:", writer_.value(statement.value)));
+        for (const auto& [accumulator, value] : statement.shortcuts)
+          line(depth + 1, fmt::format("{} = {}", read(accumulator), writer_.value(value)));
+        line(depth, "else:");
+        return block(statement.body, depth + 1);
+      }
       case StatementKind::kReset:
       case StatementKind::kFinish:
         return;

@@ -48,6 +48,8 @@ class NestChecker {
     switch (statement.kind) {
       case StatementKind::kLoop:
         return check_loop(statement, scope, known);
+      case StatementKind::kUnless:
+        return check_unless(statement, scope, known);
       case StatementKind::kReset:
         known.phases[statement.accumulator] = Phase::kReset;
         return;
@@ -93,6 +95,21 @@ class NestChecker {
         known.phases[k] = Phase::kStepped;
       else if (known.phases[k] != inside.phases[k])
         known.phases[k] = Phase::kUnknown;
+  }
+
+  void check_unless(const Statement& statement, const AxisSet& scope, Known& known) {
+    check_value(statement.value, scope, known);
+    Known otherwise = known;
+    block(statement.body, scope, otherwise);
+    for (const auto& [accumulator, value] : statement.shortcuts) {
+      check_value(value, scope, known);
+      if (!nest_.accumulators[accumulator].vector_axes.empty())
+        report("accumulator {} of many values takes one", accumulator);
+      if (otherwise.phases[accumulator] != Phase::kFinished)
+        report("accumulator {} has a value or has none", accumulator);
+    }
+    for (const auto& [accumulator, value] : statement.shortcuts)
+      known.phases[accumulator] = Phase::kFinished;
   }
 
   void check_step(const Statement& statement, const AxisSet& scope, Known& known) {

@@ -7,6 +7,7 @@
 #include "luminal/codegen/llvm/contraction_plan.h"
 #include "luminal/codegen/llvm/convolution_kernel.h"
 #include "luminal/codegen/llvm/gemm.h"
+#include "luminal/codegen/llvm/nest_choices.h"
 #include "luminal/codegen/llvm/nest_launches.h"
 #include "luminal/codegen/llvm/scan_kernel.h"
 #include "luminal/codegen/llvm/winograd_code.h"
@@ -90,7 +91,7 @@ class LoopText {
   }
 
   std::string nest() {
-    return to_string(arena_, kernel::build_nest(arena_, kernel_, options_.nest));
+    return to_string(arena_, nest_of(arena_, kernel_, target_, default_nest_choices(options_)));
   }
 
   /// A tile of sums in registers, and the loop that fills it.

@@ -15,16 +15,6 @@ int64_t streaming_bytes(int64_t choice, const CpuKernelOptions& options) {
   return choice == kNever ? 0 : choice == kAlways ? 1 : options.streaming_bytes;
 }
 
-NestChoices chosen(const CpuKernelOptions& options) {
-  NestChoices choices;
-  choices.loops = options.nest;
-  choices.code.round_each = options.round_each;
-  choices.code.streaming_bytes = options.streaming_bytes;
-  choices.streaming = options.streaming_bytes > 0 ? kLarge : kNever;
-  if (options.reassociate) choices.part = kReductionPart;
-  return choices;
-}
-
 int64_t power_of_two(ScheduleReader& reader, const Schedule& schedule, const std::string& name,
                      int64_t least, int64_t most) {
   const int64_t value = reader.number(name, least, most);
@@ -36,7 +26,7 @@ int64_t power_of_two(ScheduleReader& reader, const Schedule& schedule, const std
 NestChoices read(const Schedule& schedule, const CpuTarget& target,
                  const CpuKernelOptions& options) {
   constexpr int64_t kMostElements = int64_t{1} << 30;
-  NestChoices choices = chosen(options);
+  NestChoices choices = default_nest_choices(options);
   ScheduleReader reader(schedule);
   choices.code.lanes =
       static_cast<int>(power_of_two(reader, schedule, "lanes", 0, target.vector_bytes()));
@@ -66,8 +56,20 @@ NestChoices read(const Schedule& schedule, const CpuTarget& target,
 
 }  // namespace
 
+NestChoices default_nest_choices(const CpuKernelOptions& options) {
+  NestChoices choices;
+  choices.loops = options.nest;
+  choices.loops.spreads = options.reassociate && !options.round_each;
+  choices.code.round_each = options.round_each;
+  choices.code.streaming_bytes = options.streaming_bytes;
+  choices.streaming = options.streaming_bytes > 0 ? kLarge : kNever;
+  if (options.reassociate) choices.part = kReductionPart;
+  return choices;
+}
+
 NestChoices nest_choices(const CpuTarget& target, const CpuKernelOptions& options) {
-  return options.schedule ? read(*options.schedule, target, options) : chosen(options);
+  return options.schedule ? read(*options.schedule, target, options)
+                          : default_nest_choices(options);
 }
 
 Schedule schedule_of(const NestChoices& choices) {
@@ -88,7 +90,7 @@ Schedule schedule_of(const NestChoices& choices) {
 
 ScheduleSpace nest_space(const CpuTarget& target, const CpuKernelOptions& options) {
   ScheduleSpace space;
-  space.start = schedule_of(chosen(options));
+  space.start = schedule_of(default_nest_choices(options));
   SpaceBuilder builder(space);
   builder.add("unroll", {1, 2, 4, 8});
   std::vector<int64_t> lanes{0};

@@ -20,6 +20,8 @@ struct NestChoices {
 /// does not fit.
 NestChoices nest_choices(const CpuTarget& target, const CpuKernelOptions& options);
 Schedule schedule_of(const NestChoices& choices);
+/// What is thought best, whatever the schedule of the options says.
+NestChoices default_nest_choices(const CpuKernelOptions& options);
 
 /// What may be chosen for nests on a target; some of it has no effect on some kernels.
 ScheduleSpace nest_space(const CpuTarget& target, const CpuKernelOptions& options);

@@ -210,6 +210,8 @@ void NestEmitter::emit_statement(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::kLoop:
       return emit_loop(statement, 0);
+    case StatementKind::kUnless:
+      return unless(statement);
     case StatementKind::kReset:
       return reset(statement.accumulator);
     case StatementKind::kAccumulate:

@@ -224,6 +224,7 @@ class NestEmitter final : private BodyValues {
   bool adds_by_products(const kernel::Statement& statement) const;
   void online_step(const kernel::Statement& statement);
   void finish(const kernel::Statement& statement);
+  void unless(const kernel::Statement& statement);
   void for_each_element(size_t accumulator,
                         llvm::function_ref<llvm::Value*(llvm::Value* value)> change);
 

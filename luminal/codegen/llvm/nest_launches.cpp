@@ -4,6 +4,7 @@
 #include "luminal/codegen/llvm/nest_choices.h"
 #include "luminal/codegen/llvm/nest_flatten.h"
 #include "luminal/codegen/llvm/nest_kernel.h"
+#include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/codegen/llvm/nest_split.h"
 #include "luminal/kernel/estimate.h"
 
@@ -52,6 +53,17 @@ int64_t chunk_of(const Expr& items, int64_t turns, int threads) {
   return *count / (turns * threads);
 }
 
+kernel::Nest nest_of(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
+                     const NestChoices& choices) {
+  kernel::NestOptions loops = choices.loops;
+  loops.spreads = false;
+  kernel::Nest nest = kernel::build_nest(arena, kernel, loops);
+  if (!choices.loops.spreads || !NestPlan(arena, nest, target, choices.code).runs_along_wide_rows())
+    return nest;
+  loops.spreads = true;
+  return kernel::build_nest(arena, kernel, loops);
+}
+
 CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                         const CpuKernelOptions& options) {
   const NestChoices choices = nest_choices(target, options);
@@ -77,7 +89,7 @@ CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, cons
   for (const NodeId temporary : pieces.temporaries)
     result.temporaries.push_back(byte_size(arena.tensor(temporary)));
   for (const kernel::Kernel& piece : pieces.kernels) {
-    const kernel::Nest nest = kernel::build_nest(arena, piece, choices.loops);
+    const kernel::Nest nest = nest_of(arena, piece, target, choices);
     result.launches.push_back(launch_of(nest_kernel(arena, nest, target, choices.code), buffer,
                                         choices, options.threads));
   }

@@ -12,7 +12,8 @@
 // second cache takes longer than memory would wait: such rows take part only if they have two
 // stages whose rows the nearest cache holds. Two stages of short rows the processor overlaps by
 // itself. Nor do rows take part of which a later stage reads another operand for the first time:
-// row by row that is read while nothing else is, here beside the first stage, in another row.
+// row by row that is read while nothing else is, here beside the first stage, in another row. Nor
+// those that may have to be read again (kUnless).
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -71,7 +72,8 @@ std::optional<NestPlan::Pipeline> NestPlan::find_pipeline() const {
   };
   for (size_t k = 0; k < row->body.size(); ++k) {
     const Statement& statement = row->body[k];
-    if (statement.kind == StatementKind::kLet && !graph::is_float(arena_[statement.value].dtype))
+    if (statement.kind == StatementKind::kUnless ||
+        (statement.kind == StatementKind::kLet && !graph::is_float(arena_[statement.value].dtype)))
       return std::nullopt;
     if (statement.kind != StatementKind::kLoop) continue;
     if (!is_whole_row(statement) ||

@@ -138,6 +138,11 @@ void NestPlan::values_in(const std::vector<Statement>& block, std::vector<BodyId
       case StatementKind::kStore:
         values.push_back(statement.value);
         break;
+      case StatementKind::kUnless:
+        values.push_back(statement.value);
+        for (const auto& [accumulator, value] : statement.shortcuts) values.push_back(value);
+        values_in(statement.body, values);
+        break;
       case StatementKind::kReset:
       case StatementKind::kFinish:
         break;
@@ -381,6 +386,21 @@ const Statement* NestPlan::parallel_loop() const {
   return &last;
 }
 
+bool NestPlan::runs_along_wide_rows() const {
+  constexpr int kWide = 32;
+  const Statement* row = parallel_loop();
+  if (row == nullptr || row->role != LoopRole::kRow || is_vectorised(*row) || rows_in_lanes_ ||
+      rows_written_out_ || transposition_ || zipped_ ||
+      std::any_of(inputs_.begin(), inputs_.end(), [&](kernel::NodeId input) {
+        return graph::bits(arena_.tensor(input).dtype) < kWide;
+      }))
+    return false;
+  return std::all_of(row->body.begin(), row->body.end(), [&](const Statement& loop) {
+    return loop.kind != StatementKind::kLoop || (is_vectorised(loop) && !has_inner_loops(loop) &&
+                                                 contiguous_loads_in(loop, loop.axes.back()) > 0);
+  });
+}
+
 Expr NestPlan::items() const {
   const Statement* loop = parallel_loop();
   Expr result = 1;
@@ -397,6 +417,8 @@ void NestPlan::write(const std::vector<Statement>& block, std::string& text) con
                         statement.rescale_by ? static_cast<int64_t>(*statement.rescale_by) : -1,
                         statement.buffer, statement.root, number_of(statement.value));
     for (const Expr& axis : statement.axes) text += fmt::format(" {}<{}", axis, axis.axis_extent());
+    for (const auto& [accumulator, value] : statement.shortcuts)
+      text += fmt::format(" {} from {}", accumulator, number_of(value));
     write(statement.body, text);
   }
   text += "}\n";

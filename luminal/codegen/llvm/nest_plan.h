@@ -78,6 +78,9 @@ class NestPlan {
     symbolic::Expr stride;
   };
   std::optional<AlongRow> along_row(const symbolic::Expr& position) const;
+  /// Whether the lanes of all loops inside of the parallel loop, which is over rows, lie along a
+  /// row that memory runs along too, of elements that are as wide as what is computed.
+  bool runs_along_wide_rows() const;
   /// Whether all loops over a row of the parallel loop are written out, vector by vector: what is
   /// kept of the row stays in registers.
   bool has_rows_written_out() const { return rows_written_out_; }

@@ -148,4 +148,35 @@ void NestEmitter::finish(const Statement& statement) {
   for (auto& block : known_) block.erase(accumulator.reduction);
 }
 
+/// One way or the other to the same sums, which are scalars.
+void NestEmitter::unless(const Statement& statement) {
+  const std::vector<Sum> before = sums_;
+  const auto shortcut = [&] {
+    known_.emplace_back();
+    Carried taken;
+    for (const auto& [number, value] : statement.shortcuts) taken.push_back(value_of(value));
+    known_.pop_back();
+    return taken;
+  };
+  const auto otherwise = [&] {
+    // The passes inside do not ask for the next row: the one before has done it.
+    const auto loads = std::exchange(row_loads_, {});
+    const int loops = inner_loops_;
+    emit_block(statement.body);
+    row_loads_ = loads;
+    inner_loops_ = loops;
+    Carried found;
+    for (const auto& [number, value] : statement.shortcuts) found.push_back(sums_[number].value);
+    sums_ = before;
+    return found;
+  };
+  const Carried result = builder_.if_else(value_of(statement.value), shortcut, otherwise);
+  for (size_t k = 0; k < result.size(); ++k) {
+    const size_t number = statement.shortcuts[k].first;
+    sums_[number] = {};
+    sums_[number].value = result[k];
+    for (auto& block : known_) block.erase(nest_.accumulators[number].reduction);
+  }
+}
+
 }  // namespace luminal::codegen

@@ -86,8 +86,10 @@ class Finder {
     const auto extent = static_cast<double>(*sum.axis.axis_extent().constant_value());
     for (const size_t k : {0U, 1U})
       if (around.children[k] == value) {
+        // Rounded as 1 / n is, or something would be missing: n times the square of the difference.
+        const double rounding = arena_[spread.value].dtype == DType::kF32 ? 0x1p-22 : 0x1p-50;
         const double factor = factor_of(around.children[1 - k], sum.accumulator);
-        return std::abs(factor * extent + 1) < kRounding;
+        return std::abs(factor * extent + 1) <= rounding;
       }
     return false;
   }
@@ -131,7 +133,7 @@ class Finder {
                  on(StatementKind::kAccumulate, q, square)};
     const auto n = static_cast<double>(extent);
     Statement unless{.kind = StatementKind::kUnless};
-    // False where either is no number, or where both are 0 or infinite.
+    // False where either is no number, or where both are 0 (all values are one) or infinite.
     unless.value = arena_.op(Op::kLessThan, DType::kBool,
                              {op(Op::kMul, of_t, of_t), op(Op::kMul, of_q, number(kMost * n))});
     unless.shortcuts = {
@@ -173,8 +175,6 @@ class Finder {
     statement.value = value;
     return statement;
   }
-
-  static constexpr double kRounding = 1e-6;  // of the factor, which is 1 / n in the graph's dtype
 
   Arena& arena_;
   Nest& nest_;

@@ -71,12 +71,19 @@ TEST(Spread, RowsOfAKnownLengthHaveOnePass) {
   EXPECT_FALSE(has(layer_norm(g.input("any", {4, g.dim("n", 1, 4096)}))));
   EXPECT_FALSE(has(rms_norm(g.input("u", {4, 1024}))));
   EXPECT_FALSE(has(softmax(g.input("v", {4, 1024}))));
+  const auto times_squares = [](const Tensor& y) { return y * sum(y * y, -1, true); };
   // Squares around something that is not the mean of what is squared.
   const Tensor x = g.input("w", {4, 1024});
   const Tensor half = x - sum(x, -1, true) * (0.5 / 1024);
-  EXPECT_FALSE(has(sum(half * half, -1)));
+  EXPECT_FALSE(has(times_squares(half)));
+  // A mean whose factor is not 1 / n as its dtype has it.
+  const Tensor wide = g.input("wide", {4, 768}, f64);
+  const Tensor about = wide - sum(wide, -1, true) * 0.001302083;
+  EXPECT_FALSE(has(times_squares(about)));
+  const Tensor exact = wide - sum(wide, -1, true) * (1.0 / 768);
+  EXPECT_TRUE(has(times_squares(exact)));
   const Tensor other = exp(x) - mean(x, -1, true);
-  EXPECT_FALSE(has(sum(other * other, -1)));
+  EXPECT_FALSE(has(times_squares(other)));
 }
 
 /// What the interpreter gives.

@@ -127,16 +127,28 @@ class DecodeEmitter : AttentionBlocks {
     return ir_.CreateBitCast(body_.elements().narrow(DType::kBF16, value), bf16s(lanes));
   }
   /// Asks for part of an operand's row before it is needed: between keys and values memory would
-  /// have to be found again each time. The first piece stands for all, so that what is asked for
-  /// beyond the last key is the first one of the next item, which mostly lies there.
+  /// have to be found again each time.
   void prefetch(const Rows& rows, Value* key, Value* first, int64_t elements) {
     if (rows.operand->pieces.empty()) return;
     constexpr int64_t kLine = 64;
     const int64_t size = bytes_of(rows.operand->pieces[0].load);
-    Value* row = builder_.offset(rows.first[0], ir_.CreateMul(key, rows.strides[0]));
-    Value* place = builder_.offset(row, scaled(first, size));
+    Value* place = builder_.offset(place_ahead(rows, key), scaled(first, size));
     for (int64_t at = 0; at < elements * size; at += kLine)
       builder_.prefetch(builder_.offset(place, at), 3);
+  }
+  /// Where a key is looked for before it is known to exist. Of a cache and what is appended to it,
+  /// which is one row, the cache stands for both: beyond the last key there lies the first one of
+  /// the next item, unless the cache has room for more.
+  Value* place_ahead(const Rows& rows, Value* key) {
+    std::optional<size_t> moving;
+    for (size_t i = 0; i < rows.strides.size(); ++i) {
+      const auto* stride = llvm::dyn_cast<llvm::ConstantInt>(rows.strides[i]);
+      if (stride != nullptr && stride->isZero()) continue;
+      if (moving) return place_of(rows, key);
+      moving = i;
+    }
+    if (!moving) return place_of(rows, key);
+    return builder_.offset(rows.first[*moving], ir_.CreateMul(key, rows.strides[*moving]));
   }
   llvm::Type* bf16s(int lanes) { return VectorBuilder::vector(ir_.getBFloatTy(), lanes); }
 

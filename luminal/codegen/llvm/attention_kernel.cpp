@@ -37,8 +37,8 @@ void set_blocks(AttentionSchedule& schedule, const CpuTarget& target, double que
   double wanted = masks ? 64 : 96;
   if (target.vector_registers() == 32 && target.products_at_once() > 1) {
     // Scores of f32 that come from the second cache are waited for: those of one panel of queries
-    // nearly stay in the first. Dots of bf16 read keys and values so quickly that more queries
-    // should share them.
+    // nearly stay in the first, and results are rescaled less often for more keys. Dots of bf16
+    // read keys and values so quickly that more queries should share them.
     const bool many = schedule.dot_bf16 && (!masks || queries >= kManyQueries);
     wanted = many ? 128 : schedule.tile_columns;
     if (!schedule.dot_bf16 && !masks) schedule.key_block = 512;

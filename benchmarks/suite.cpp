@@ -69,6 +69,9 @@ std::optional<SuiteOptions> parse(const std::string& suite, int argc, char** arg
     }
     if (name == "--search" && !has_value)
       options.search = kSearchSeconds;
+    else if (found != texts.end() && !has_value)
+      throw UserError("bench", "{} needs a value\n{}", name,
+                      fmt::format(fmt::runtime(kUsage), suite));
     else if (!has_value || (found == texts.end() && name != "--seconds" && name != "--search"))
       throw UserError("bench", "cannot understand '{}'\n{}", name,
                       fmt::format(fmt::runtime(kUsage), suite));
@@ -119,7 +122,8 @@ class Limits {
   }
   static int64_t read_bytes(int64_t bytes) { return limit_bytes(bytes); }
 
-  /// Copies memory past the caches, half of what a case of `bytes` moves.
+  /// Copies memory past the caches: what a case of `bytes` moves, if half of it is more than caches
+  /// hold.
   void copy(int64_t bytes) const {
     team_.static_loop(copied_bytes(bytes) / kLine, [&](int64_t begin, int64_t end, int) {
       copy_({source_.data(), target_.data()}, {}, begin, end);
@@ -306,6 +310,10 @@ bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
       plans.trace();
     }
     right = right && plans.fault().empty();
+    if (plans.is_interrupted()) {
+      fmt::print("interrupted: the cases after {} were not run\n", names[k]);
+      return false;
+    }
     rows.push_back(result(suite, each, row, plans.bytes()));
     rows.back().search_budget = options.search.value_or(0);
     rows.back().search_took = plans.search_seconds();

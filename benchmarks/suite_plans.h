@@ -40,6 +40,8 @@ class CasePlans {
   /// The least that has to move: inputs and outputs once.
   double bytes() const { return bytes_; }
   double compile_seconds() const { return compile_seconds_; }
+  /// Whether the search was ended by SIGINT.
+  bool is_interrupted() const { return searched_ && searched_->search_report()->interrupted; }
   double search_seconds() const { return search_seconds_; }
   double check_seconds() const { return check_seconds_; }
 

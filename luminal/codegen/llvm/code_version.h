@@ -1,4 +1,5 @@
-// Which version of our own emitters a library has: a hash of their sources, made while it is built.
+// Which version of our own emitters a library has: a hash of their sources and of what they ask of
+// kernels (luminal/kernel), made while it is built.
 // Part of the key of everything they wrote that is kept on disk.
 #pragma once
 

@@ -16,6 +16,10 @@
 
 namespace luminal::codegen {
 
+/// Tiles of matrix registers below each other whose sums one call finds: as many as the nearest
+/// cache holds well.
+inline constexpr int kMatrixTilesAtOnce = 4;
+
 /// How products are formed.
 enum class GemmMode {
   kFma,      ///< multiply and add in the accumulator's type

@@ -87,7 +87,9 @@ class GemmEmitter : PanelEmitter {
 
   /// Rows whose sums are found before anything is done to them: those of a tile, or of as many
   /// tiles of matrix registers as the nearest cache holds well.
-  int64_t rows_at_once() const { return spec_.has_matrix_registers() ? 4 * spec_.mr : spec_.mr; }
+  int64_t rows_at_once() const {
+    return spec_.has_matrix_registers() ? kMatrixTilesAtOnce * spec_.mr : spec_.mr;
+  }
   bool has_whole_rows() const {
     return divisible_by(plan_.m.extent, spec_.mr) && spec_.row_block % spec_.mr == 0;
   }

@@ -132,7 +132,9 @@ class LoopText {
           split > 1 ? fmt::format("one of {} parts of {}", split, to_string(each.k.extent))
                     : to_string(each.k.extent);
       if (kc > 0) loop("{} steps of k = {}", kc, k);
-      loop("{} rows of the item", mr);
+      const bool matrices = !blocks && has_matrix_registers(static_cast<GemmMode>(choice("mode")));
+      loop("{} rows of the item", matrices ? kMatrixTilesAtOnce * mr : mr);
+      if (matrices) line("tiles below each other are one call:");
       const std::string unrolled =
           !blocks && choice("unroll") > 1
               ? fmt::format(", {} with sums of their own", choice("unroll"))

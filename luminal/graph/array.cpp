@@ -27,7 +27,8 @@ void normalize_bytes(DType dtype, int64_t size, std::span<std::byte> bytes) {
 
 /// Memory for elements, as vector code likes it. Large arrays lie on huge pages of their own where
 /// the system has them, as memory of plans does (runtime/cpu/arena.h): what streams through small
-/// ones is a quarter slower, and products whose rows are far apart a tenth.
+/// ones is a quarter slower, and products whose rows are far apart a tenth. One of a megabyte then
+/// takes two.
 std::shared_ptr<std::byte> make_bytes(size_t count) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const bool huge = count >= kHugePage / 2;

@@ -39,6 +39,12 @@ TEST(Array, LargeOnesBeginAtAHugePageAndSmallOnesAtALine) {
   EXPECT_EQ(large.at(large.size() - 1).as_double(), 2);
   EXPECT_EQ(large.at(large.size() - 2).as_double(), 0);
   EXPECT_EQ(address(Array(DType::kF32, {1000})) % 64, 0U);
+  for (const int64_t megabytes : {1, 3}) {
+    Array rows(DType::kU8, {megabytes, 1 << 20});
+    EXPECT_EQ(address(rows) % (2 << 20), 0U) << megabytes;
+    rows.set(rows.size() - 1, Scalar::of(DType::kU8, 7));
+    EXPECT_EQ(rows.at(rows.size() - 1).as_double(), 7);
+  }
 }
 
 TEST(Array, SetAndAtAgreeForEveryDtype) {

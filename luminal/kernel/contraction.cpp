@@ -35,7 +35,8 @@ struct Sides {
 /// they fit both, the one with fewer: there they are computed for fewer elements. (What is done to
 /// one row before a product would else be done to every column of the matrix.) What is only loaded
 /// joins the first if both have axes of their own: the gain of a norm becomes part of weights, once
-/// and for all. It does not join the matrix that meets one row: it may be another in every run.
+/// and for all. It does not join the matrix that meets one row, which would be another in every run
+/// if the row is: what is constant is not known here.
 std::optional<Sides> divide(const Arena& arena, std::span<const BodyId> factors,
                             const AxisSet& bound, size_t first, size_t second) {
   Sides sides{{factors[first]},

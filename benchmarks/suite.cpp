@@ -8,7 +8,9 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 
 #include "benchmarks/bench_options.h"
 #include "benchmarks/cpu_gemm/machine_limits.h"
@@ -92,7 +94,10 @@ std::optional<SuiteOptions> parse(const std::string& suite, int argc, char** arg
 class Limits {
  public:
   Limits() : source_(kBytes), target_(kBytes), sums_(kBytesOfSums * team_.size()) {
-    source_.populate();
+    // Of zeros a Zen 5 copies a fifth more in the same time than of anything else.
+    const std::span<uint32_t> words(reinterpret_cast<uint32_t*>(source_.data()),
+                                    kBytes / sizeof(uint32_t));
+    std::iota(words.begin(), words.end(), 1U);
     target_.populate();
   }
 

@@ -14,16 +14,17 @@ using Unary = Tensor (*)(const Tensor& x);
 
 constexpr int64_t kSide = 4096;
 
-void add_large(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function,
-               int64_t rows = kSide) {
-  cases.push_back({fmt::format("{} {}x{}", name, rows, kSide), dtype, [=](Network& network) {
-                     network.outputs = {function(network.input({rows, kSide}, dtype))};
-                   }});
+/// Arrays are as many bytes in all dtypes: more than caches hold.
+int64_t rows_of(DType dtype) { return kSide * graph::bits(f32) / graph::bits(dtype); }
+
+std::string large_name(const std::string& name, DType dtype) {
+  return fmt::format("{} {}x{}", name, rows_of(dtype), kSide);
 }
 
-/// What is only read has to be larger than the caches by itself.
-void add_sum(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function) {
-  add_large(cases, name, dtype, function, kSide * graph::bits(f32) / graph::bits(dtype));
+void add_large(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function) {
+  cases.push_back({large_name(name, dtype), dtype, [=](Network& network) {
+                     network.outputs = {function(network.input({rows_of(dtype), kSide}, dtype))};
+                   }});
 }
 
 void add_rows(std::vector<Case>& cases, DType dtype) {
@@ -33,22 +34,22 @@ void add_rows(std::vector<Case>& cases, DType dtype) {
   add_large(cases, "log softmax", dtype, [](const Tensor& x) { return log_softmax(x); });
   add_large(cases, "layer norm", dtype, [](const Tensor& x) { return layer_norm(x); });
   add_large(cases, "rms norm", dtype, [](const Tensor& x) { return rms_norm(x); });
-  add_sum(cases, "row sum", dtype, [](const Tensor& x) { return sum(x, -1); });
-  add_sum(cases, "column sum", dtype, [](const Tensor& x) { return sum(x, 0); });
-  add_sum(cases, "full sum", dtype, [](const Tensor& x) { return sum(x); });
+  add_large(cases, "row sum", dtype, [](const Tensor& x) { return sum(x, -1); });
+  add_large(cases, "column sum", dtype, [](const Tensor& x) { return sum(x, 0); });
+  add_large(cases, "full sum", dtype, [](const Tensor& x) { return sum(x); });
   add_large(cases, "transpose", dtype, [](const Tensor& x) { return transpose(x, 0, 1); });
 }
 
 void add_elementwise(std::vector<Case>& cases, DType dtype) {
   const auto two = [dtype](auto function) {
     return [dtype, function](Network& network) {
-      const Tensor a = network.input({kSide, kSide}, dtype);
-      network.outputs = {function(a, network.input({kSide, kSide}, dtype))};
+      const Tensor a = network.input({rows_of(dtype), kSide}, dtype);
+      network.outputs = {function(a, network.input({rows_of(dtype), kSide}, dtype))};
     };
   };
-  cases.push_back({fmt::format("add {0}x{0}", kSide), dtype,
+  cases.push_back({large_name("add", dtype), dtype,
                    two([](const Tensor& a, const Tensor& b) { return a + b; })});
-  cases.push_back({fmt::format("chain {0}x{0}", kSide), dtype,
+  cases.push_back({large_name("chain", dtype), dtype,
                    two([](const Tensor& a, const Tensor& b) { return sqrt(abs(sin(a + b))); })});
 }
 

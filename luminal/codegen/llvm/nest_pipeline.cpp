@@ -116,7 +116,7 @@ int64_t NestPlan::bytes_at_a_time(const Statement& row, size_t stages) const {
 }
 
 /// Whether a loop has one axis of whole vectors, those that it stores aligned. Narrow elements are
-/// left out: what is computed of them takes longer than memory does.
+/// left out where what is computed of them takes longer than memory does.
 bool NestPlan::is_whole_row(const Statement& loop) const {
   if (loop.axes.size() != 1 || !is_vectorised(loop) || has_inner_loops(loop)) return false;
   const Expr& axis = loop.axes[0];
@@ -125,13 +125,14 @@ bool NestPlan::is_whole_row(const Statement& loop) const {
   if (!extent || *extent % step != 0 || *extent < kFewestVectors * lanes_ ||
       *extent * 4 > kMostRowBytes || adds_in_blocks(*extent, kChains * unroll()))
     return false;
+  const int fewest_bits = target_.products_at_once() > 1 ? 16 : 32;
   return std::all_of(loop.body.begin(), loop.body.end(), [&](const Statement& statement) {
     if (statement.kind != StatementKind::kStore) return true;
     const kernel::Root& root = nest_.kernel.roots[statement.root];
     const graph::TensorType& type = arena_.tensor(root.tensor);
     const auto stride = stride_along(position_of(root.store, type.shape), axis);
     return stride && stride->stride.is_constant(1) && divisible_by(stride->rest, step) &&
-           graph::bits(type.dtype) >= 32;
+           graph::bits(type.dtype) >= fewest_bits;
   });
 }
 

@@ -65,8 +65,8 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
     read_schedule();
     place_filter();
     lay_out_image(arena_, code_->plan, code_->spec.accumulator, code_->blocks.along, lanes());
-    store_image();
     if (!options_.schedule) choose_blocks();
+    store_image();
     add_launch(schedule_of(choices()), &emit_convolution);
     list_.kernel().vector_products = code_->blocks.along == ConvolutionLanes::kFilters
                                          ? filter_tile().cost
@@ -313,8 +313,11 @@ class ConvolutionBuilder : WindowBuilder<ConvolutionCode> {
                              ? code_->spec.nr
                              : code_->spec.mr * plan().pixel_step;
     const int64_t slack = 64 + more * GemmLayout(code_->spec, target_).unit_bytes();
+    // Threads that have rows of their own lay these out.
+    const bool own_rows = code_->blocks.along == ConvolutionLanes::kFilters && chunk_ == 0 &&
+                          !code_->blocks.filter_outer;
     list_.add_stored(plan().image_axes, in_sum_type(plan().value), plan().image, plan().image_store,
-                     slack);
+                     {.slack = slack, .keep_order = own_rows});
   }
 
   void choose_blocks() {

@@ -219,17 +219,20 @@ class Layout {
     plan_.row_step = plan_.pitch;
   }
 
+  /// A tile reads few rows of pixels of all channels: these are neighbours.
   void add_plain_rows(int64_t bytes) {
     constexpr int64_t kConflict = 512;
-    plan_.pitch = size_of(plan_.x);
-    add(plan_.x, plan_.pitch, plan_.pitch);
-    const int64_t rows = size_of(plan_.y);
-    // The same rows of all channels are read together: they should not fight for few sets of the
-    // nearest cache.
-    const bool fight = rows * plan_.pitch * bytes % kConflict == 0;
-    add(plan_.y, rows, rows + (fight ? 1 : 0));
+    constexpr int64_t kLine = 64;
+    const int64_t written = size_of(plan_.x);
+    // Rows of channels should not fight for few sets of the nearest cache.
+    const bool fight = written * bytes % kConflict == 0;
+    plan_.pitch = written + (fight ? kLine / bytes : 0);
     plan_.pixel_step = plan_.x.stride;
-    plan_.row_step = plan_.y.stride * plan_.pitch;
+    add(plan_.x, written, plan_.pitch);
+    add_channels();
+    const int64_t rows = size_of(plan_.y);
+    plan_.row_step = plan_.y.stride * elements_;
+    add(plan_.y, rows, rows);
   }
 
   int64_t vectors(int64_t pitch) const {
@@ -303,25 +306,38 @@ class Layout {
         }
   }
 
-  /// All summed axes in their order; those without a window have a dim of their own.
-  void add_steps() {
+  /// Summed axes without a window have a dim of their own.
+  void add_channels() {
     const std::vector<Expr>& axes = plan_.base.products[0].k.axes;
     for (size_t k = axes.size(); k-- > 0;) {
       const Expr& axis = axes[k];
-      const auto found = std::find_if(offsets_.begin(), offsets_.end(),
-                                      [&](const WindowSteps& each) { return each.axis == axis; });
-      if (found != offsets_.end()) {
-        plan_.steps.push_back(*found);
-        continue;
-      }
+      if (is_window(axis) || find_steps(axis) != offsets_.end()) continue;
       WindowSteps steps{axis, {}};
       const bool used = kernel::contains(arena_[plan_.value].free, axis);
       const int64_t along = used ? elements_ : 0;
       for (int64_t step = 0; step < extent_of(axis); ++step) steps.image.push_back(step * along);
       if (used) bindings_.push_back({axis, add_dim(extent_of(axis), extent_of(axis))});
-      plan_.steps.push_back(std::move(steps));
+      offsets_.push_back(std::move(steps));
     }
-    std::reverse(plan_.steps.begin(), plan_.steps.end());
+  }
+
+  bool is_window(const Expr& axis) const {
+    const auto has = [&](const ImageAxis& each) {
+      return each.has_window() && each.window == axis;
+    };
+    return has(plan_.x) || has(plan_.y) ||
+           std::any_of(plan_.planes.begin(), plan_.planes.end(), has);
+  }
+
+  std::vector<WindowSteps>::iterator find_steps(const Expr& axis) {
+    return std::find_if(offsets_.begin(), offsets_.end(),
+                        [&](const WindowSteps& each) { return each.axis == axis; });
+  }
+
+  /// All summed axes in their order.
+  void add_steps() {
+    add_channels();
+    for (const Expr& axis : plan_.base.products[0].k.axes) plan_.steps.push_back(*find_steps(axis));
   }
 
   void add_outer() {

@@ -48,7 +48,7 @@ void LaunchList::reserve(NodeId tensor, int64_t slack) {
 }
 
 void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId tensor,
-                            std::vector<Expr> store, int64_t slack) {
+                            std::vector<Expr> store, const StoreOptions& how) {
   kernel::Kernel copy;
   std::vector<symbolic::Binding> bindings;
   for (const Expr& axis : axes) {
@@ -57,10 +57,11 @@ void LaunchList::add_stored(const std::vector<Expr>& axes, BodyId value, NodeId 
   }
   for (Expr& expr : store) expr = symbolic::substitute(expr, bindings);
   copy.roots.push_back({tensor, arena_.substitute(value, bindings), std::move(store)});
-  reserve(tensor, slack);
+  reserve(tensor, how.slack);
   const Expr work = kernel::work_of(arena_, copy);
   CpuKernelOptions options = options_;
   options.schedule.reset();  // it is for the main launch
+  options.keep_order = how.keep_order;
   options.constants.insert(options.constants.end(), ahead_.begin(), ahead_.end());
   const bool ahead = is_constant(arena_, value, options);
   if (ahead) ahead_.push_back(tensor);

@@ -37,10 +37,18 @@ class LaunchList {
   LaunchList(kernel::Arena& arena, const CpuTarget& target, const CpuKernelOptions& options)
       : arena_(arena), target_(target), options_(options) {}
 
-  /// Launches that store a value at all positions of some axes in a tensor of the code's own, which
-  /// has `slack` bytes after its end.
+  struct StoreOptions {
+    int64_t slack = 64;       ///< bytes after the end of the tensor
+    bool keep_order = false;  ///< of the axes: CpuKernelOptions
+  };
+  /// Launches that store a value at all positions of some axes in a tensor of the code's own.
   void add_stored(const std::vector<symbolic::Expr>& axes, kernel::BodyId value,
-                  kernel::NodeId tensor, std::vector<symbolic::Expr> store, int64_t slack = 64);
+                  kernel::NodeId tensor, std::vector<symbolic::Expr> store,
+                  const StoreOptions& how);
+  void add_stored(const std::vector<symbolic::Expr>& axes, kernel::BodyId value,
+                  kernel::NodeId tensor, std::vector<symbolic::Expr> store) {
+    add_stored(axes, value, tensor, std::move(store), {});
+  }
 
   /// Makes room for a tensor of the code's own; whoever asks adds the launch that stores it.
   void reserve(kernel::NodeId tensor, int64_t slack = 64);

@@ -70,7 +70,7 @@ CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, cons
   LaunchList launches(arena, target, options);
   const StoredSums stored =
       with_compared_sums_stored(arena, kernel, choices.loops.interchange, launches);
-  const FlatKernel flat = flattened(arena, stored.kernel);
+  const FlatKernel flat = flattened(arena, stored.kernel, options.keep_order);
   const SplitKernels pieces =
       choices.part > 0
           ? split_reductions(arena, flat.kernel, {options.dims, options.typical_dim}, choices.part)

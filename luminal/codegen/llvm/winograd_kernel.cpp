@@ -234,6 +234,9 @@ class WinogradBuilder : WindowBuilder<WinogradCode> {
     }
     set_rows(chosen[0]);
     code_->parts = ceil_ratio(tiles(), ceil_ratio(tiles(), chosen[1]));
+    // Neighbouring rows of squares read the same lines: each thread has a run of them.
+    const int64_t items = ceil_ratio(all_rows, code_->rows) * code_->parts;
+    if (items % std::max(1, options_.threads) == 0) chunk_ = 0;
     return best;
   }
 

@@ -202,8 +202,8 @@ class GemmEmitter : PanelEmitter {
   }
 
   /// The lines of the next panel that a tile asks for, into the second cache. A step of k has work
-  /// for so many lines of the next panel; the first tiles of a panel share them, the others ask for
-  /// nothing new.
+  /// for so many lines of the next panel; the first tiles of a plain matrix share them, the others
+  /// ask for nothing new.
   void set_ahead(const Product& product, Value* row, Value* k_begin, Value* next,
                  Value** arguments) {
     constexpr int64_t kLine = 64;
@@ -237,16 +237,18 @@ class GemmEmitter : PanelEmitter {
     arguments[kTileAheadStep] = ir_.CreateSelect(asks, step, builder_.index(0));
   }
 
-  /// The same for panels that are packed ahead: the first tiles share the lines of a unit's row.
+  /// The same for panels that are packed ahead, which all tiles of this one share: where the first
+  /// tiles ask for all of it, memory is their bound.
   void set_ahead_of_units(Value* row, Value* next, Value** arguments) {
     constexpr int64_t kLine = 64;
+    Value* up = ir_.CreateAdd(ir_.CreateSub(end_row_, first_row_), builder_.index(spec_.mr - 1));
+    Value* tiles = ir_.CreateUDiv(up, builder_.index(spec_.mr));
+    Value* share = ir_.CreateAdd(builder_.index(layout_.row_bytes() - 1), tiles);
+    share = ir_.CreateUDiv(share, tiles);  // bytes in a step
     Value* tile = ir_.CreateUDiv(ir_.CreateSub(row, first_row_), builder_.index(spec_.mr));
-    Value* at = ir_.CreateMul(tile, builder_.index(spec_.ahead * kLine));
-    Value* row_bytes = builder_.index(layout_.row_bytes());
-    Value* asks = ir_.CreateICmpSLT(at, row_bytes);
-    arguments[kTileAhead] =
-        ir_.CreateSelect(asks, builder_.offset(next, at), arguments[kTileAhead]);
-    arguments[kTileAheadStep] = ir_.CreateSelect(asks, row_bytes, builder_.index(0));
+    Value* at = ir_.CreateMul(ir_.CreateMul(tile, share), arguments[kTileUnits]);
+    arguments[kTileAhead] = builder_.offset(next, at);
+    arguments[kTileAheadStep] = share;
     arguments[kTileAheadNext] = builder_.index(kLine);
   }
 

@@ -15,6 +15,10 @@ struct Interval {
   float high = 1.0F;
 };
 
+/// Rows of so many elements make arrays larger than caches, of as many bytes in all dtypes.
+constexpr int64_t kSide = 4096;
+inline int64_t rows_of(DType dtype) { return kSide * graph::bits(f32) / graph::bits(dtype); }
+
 /// A graph to be timed. Inputs are filled with random numbers.
 struct Network {
   Graph graph;

@@ -71,7 +71,7 @@ std::optional<SuiteOptions> parse(const std::string& suite, int argc, char** arg
     }
     if (name == "--search" && !has_value)
       options.search = kSearchSeconds;
-    else if (found != texts.end() && !has_value)
+    else if (!has_value && (found != texts.end() || name == "--seconds"))
       throw UserError("bench", "{} needs a value\n{}", name,
                       fmt::format(fmt::runtime(kUsage), suite));
     else if (!has_value || (found == texts.end() && name != "--seconds" && name != "--search"))
@@ -315,14 +315,15 @@ bool run(const std::string& suite, const std::vector<Case>& cases, const SuiteOp
       plans.trace();
     }
     right = right && plans.fault().empty();
-    if (plans.is_interrupted()) {
-      fmt::print("interrupted: the cases after {} were not run\n", names[k]);
-      return false;
-    }
     rows.push_back(result(suite, each, row, plans.bytes()));
     rows.back().search_budget = options.search.value_or(0);
     rows.back().search_took = plans.search_seconds();
     file.add(rows.back());
+    if (plans.is_interrupted()) {
+      fmt::print("interrupted: the cases after {} were not run\n", names[k]);
+      right = false;
+      break;
+    }
   }
   if (options.search) fmt::print("{}", gains_text(rows));
   return right;

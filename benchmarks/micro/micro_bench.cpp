@@ -15,24 +15,25 @@ namespace {
 using Unary = Tensor (*)(const Tensor& x);
 using Binary = Tensor (*)(const Tensor& a, const Tensor& b);
 
-constexpr int64_t kSide = 4096;
-
-std::string sized(const std::string& name) { return fmt::format("{0} {1}x{1}", name, kSide); }
+std::string sized(const std::string& name, DType dtype = f32) {
+  return fmt::format("{} {}x{}", name, rows_of(dtype), kSide);
+}
 
 void add_unary(std::vector<Case>& cases, const std::string& name, DType dtype, Unary function) {
-  cases.push_back({sized(name), dtype, [=](Network& network) {
+  cases.push_back({sized(name, dtype), dtype, [=](Network& network) {
                      // Where every function is defined.
                      network.values = {0.1F, 1.9F};
-                     network.outputs = {function(network.input({kSide, kSide}, dtype))};
+                     network.outputs = {function(network.input({rows_of(dtype), kSide}, dtype))};
                    }});
 }
 
 void add_binary(std::vector<Case>& cases, const std::string& name, DType dtype, Binary function) {
-  cases.push_back({sized(name), dtype, [=](Network& network) {
+  cases.push_back({sized(name, dtype), dtype, [=](Network& network) {
                      // Integers divide and shift too: no zeros, and no more than the bits of i32.
                      network.values = dtype == i32 ? Interval{1.0F, 30.0F} : Interval{0.1F, 1.9F};
-                     const Tensor a = network.input({kSide, kSide}, dtype);
-                     network.outputs = {function(a, network.input({kSide, kSide}, dtype))};
+                     const Extents extents = {rows_of(dtype), kSide};
+                     const Tensor a = network.input(extents, dtype);
+                     network.outputs = {function(a, network.input(extents, dtype))};
                    }});
 }
 

@@ -12,11 +12,6 @@ namespace {
 /// Networks of one result, from inputs of one shape.
 using Unary = Tensor (*)(const Tensor& x);
 
-constexpr int64_t kSide = 4096;
-
-/// Arrays are as many bytes in all dtypes: more than caches hold.
-int64_t rows_of(DType dtype) { return kSide * graph::bits(f32) / graph::bits(dtype); }
-
 std::string large_name(const std::string& name, DType dtype) {
   return fmt::format("{} {}x{}", name, rows_of(dtype), kSide);
 }

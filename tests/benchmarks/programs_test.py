@@ -56,6 +56,9 @@ class Refusals(unittest.TestCase):
             ("zzz",),
         ):
             self.assertIn(arguments[0], self.refused(PATTERNS, *arguments))
+        for name in ("--json", "--seconds", "--filter"):
+            self.assertIn(f"{name} needs a value", self.refused(PATTERNS, name))
+            self.assertIn(f"{name} needs a value", self.refused(PATTERNS, name, "--check", "off"))
         for arguments in (
             ("--device", "gpu"),
             ("--layers", "0"),

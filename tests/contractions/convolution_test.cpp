@@ -36,7 +36,7 @@ constexpr Sizes kSizes[] = {{1, 3, 8, 9, 9, 3, 1, 0, 1, 1},   {2, 3, 5, 11, 20, 
                             {1, 1, 7, 3, 2, 3, 1, 1, 1, 1}};
 
 /// Rows of every length relative to vectors, strides beyond the window, single filter rows, images
-/// of one row or column, large windows.
+/// of one row or column, large windows, padded rows of 512 bytes.
 constexpr Sizes kMoreSizes[] = {
     {1, 2, 17, 16, 16, 3, 1, 1, 1, 1}, {3, 5, 1, 7, 7, 3, 1, 1, 1, 1},
     {1, 8, 8, 15, 31, 3, 1, 1, 1, 8},  {2, 6, 12, 13, 28, 3, 2, 1, 1, 6},
@@ -45,7 +45,8 @@ constexpr Sizes kMoreSizes[] = {
     {1, 2, 6, 21, 20, 3, 2, 2, 2, 1},  {1, 2, 40, 5, 100, 5, 1, 4, 1, 1},
     {1, 13, 3, 1, 40, 3, 1, 1, 1, 1},  {1, 13, 3, 40, 1, 3, 1, 1, 1, 1},
     {1, 3, 70, 7, 7, 3, 1, 1, 1, 1},   {2, 4, 34, 16, 14, 3, 2, 1, 1, 2},
-    {1, 230, 3, 6, 5, 3, 1, 1, 1, 1}};
+    {1, 230, 3, 6, 5, 3, 1, 1, 1, 1},  {1, 3, 20, 4, 126, 3, 1, 1, 1, 1},
+    {2, 2, 17, 5, 255, 3, 2, 1, 1, 1}};
 
 TEST(ConvolutionKernel, WindowsStridesPaddingAndGroups) {
   const Sizes dense{2, 6, 12, 7, 7, 1, 1, 0, 1, 1};
@@ -80,16 +81,20 @@ TEST(ConvolutionKernel, ImagesAreLaidOutForEveryFormOfWindow) {
     }
 }
 
-/// The schedule of a convolution as it is chosen for vectors of 16 floats, wherever this runs.
-Schedule chosen(const Sizes& sizes) {
+/// The code of a convolution for vectors of 16 floats, wherever this runs.
+Recognised<CpuKernel> code_of(const Sizes& sizes) {
   Graph g;
   const kernel::test::Sample sample = sample_of({convolution(g, sizes, DType::kF32)});
   const kernel::GraphProgram program(sample.graph);
   kernel::Arena arena;
   const kernel::Cut cut = kernel::smallest_cut(program, *kernel::topological_order(program));
   const auto derived = kernel::derive(arena, program, cut, program.output(0));
-  const auto code = convolution_kernel(arena, std::get<kernel::Kernel>(derived),
-                                       cpu_target("znver4"), {.threads = 2, .reassociate = false});
+  return convolution_kernel(arena, std::get<kernel::Kernel>(derived), cpu_target("znver4"),
+                            {.threads = 2, .reassociate = false});
+}
+
+Schedule chosen(const Sizes& sizes) {
+  const auto code = code_of(sizes);
   return code ? code->schedule : Schedule("gemm", {});
 }
 
@@ -111,6 +116,21 @@ TEST(ConvolutionKernel, ThreadsHaveRowsOfALargeImageOrPanelsOfALargeFilter) {
   const Schedule panels = chosen({1, 256, 512, 14, 14, 3, 2, 1, 1, 1});
   EXPECT_EQ(panels.at("order"), 1);
   EXPECT_EQ(panels.at("chunk"), 0);
+}
+
+/// What is dealt out as it gets done, or channel by channel, is laid out by any thread.
+TEST(ConvolutionKernel, ThreadsLayOutTheRowsThatTheyRead) {
+  for (const int64_t size : {56, 112}) {
+    const auto code = code_of({1, 64, 128, size, size, 3, 2, 1, 1, 1});
+    ASSERT_TRUE(code);
+    SCOPED_TRACE(size);
+    EXPECT_EQ(code->schedule.at("order"), 0);
+    EXPECT_EQ(code->schedule.at("chunk"), 0);
+    ASSERT_GE(code->launches.size(), 2U);
+    const CpuLaunch& image = code->launches.end()[-2];
+    EXPECT_EQ(image.chunk, 0);
+    EXPECT_EQ(*image.items.constant_value() % (size + 1), 0);  // the first line is padding
+  }
 }
 
 TEST(ConvolutionKernel, APixelIsMadeOfItsOwnWindow) {

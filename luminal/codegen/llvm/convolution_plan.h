@@ -67,7 +67,9 @@ Recognised<ConvolutionPlan> plan_convolution(kernel::Arena& arena, const kernel:
 int64_t pixel_pitch(kernel::Arena& arena, const ConvolutionPlan& plan, int lanes);
 
 /// Lays out the image in elements of a dtype, for vectors of so many pixels. Where filters run
-/// along the lanes, neighbouring pixels need not be neighbours in memory: only padding is added.
+/// along the lanes, neighbouring pixels need not be neighbours in memory: only padding is added,
+/// and the same row of all channels lies together. Rows may lie a line further apart than they are
+/// long, which is neither written nor read.
 void lay_out_image(kernel::Arena& arena, ConvolutionPlan& plan, graph::DType dtype,
                    ConvolutionLanes along, int lanes);
 

@@ -37,8 +37,8 @@ struct CpuKernelOptions {
   /// Results of at least this many bytes go past the caches; they must be aligned to 64 bytes.
   /// 0: never.
   int64_t streaming_bytes = int64_t{32} << 20;
-  /// Loops run over the axes in their order, not as operands lie in memory: each thread gets the
-  /// part of the result that it will read.
+  /// Loops run over the axes in their order, not as operands lie in memory, and are dealt out in
+  /// equal shares: each thread gets the part of the result that it will read.
   bool keep_order = false;
   /// The family and choices to use (docs/kernels.md, Schedules). Nothing: what is thought best.
   /// Launches before the main one, such as those that copy operands, choose for themselves.

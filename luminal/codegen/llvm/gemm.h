@@ -80,7 +80,8 @@ struct GemmSpec {
   int row_tail = 0;         ///< another tile for at most so many rows; 0: none
   int column_tail = 0;      ///< another tile for at most so many columns; 0: none
   bool whole_rows = false;  ///< rows that are left are `row_tail`, always
-  int ahead = 0;            ///< lines of what comes next that a tile asks for in a step of k; with
+  int ahead = 0;            ///< lines of what comes next that a tile asks for in a step of k (of
+                            ///< panels packed ahead: its share, up to so many at once); with
                             ///< matrix registers: how many steps later what it asks for is used
   GemmBlocks blocks = {};   ///< with tiles of fma or bf16 dots
 

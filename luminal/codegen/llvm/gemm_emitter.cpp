@@ -238,7 +238,9 @@ class GemmEmitter : PanelEmitter {
   }
 
   /// The same for panels that are packed ahead, which all tiles of this one share: where the first
-  /// tiles ask for all of it, memory is their bound.
+  /// tiles ask for all of it, memory is their bound. Many tiles have less than a line for a step:
+  /// they ask for a line several times, which costs no more than asking for nothing. There is a
+  /// tile here, so there are rows.
   void set_ahead_of_units(Value* row, Value* next, Value** arguments) {
     constexpr int64_t kLine = 64;
     Value* up = ir_.CreateAdd(ir_.CreateSub(end_row_, first_row_), builder_.index(spec_.mr - 1));

@@ -31,24 +31,22 @@ struct MainLaunch {
   std::vector<std::string> dims;  ///< in the order of the entry's numbers
 };
 
+/// How a value is stored for the launches after it.
+struct StoreOptions {
+  int64_t slack = 64;       ///< bytes after the end of the tensor
+  bool keep_order = false;  ///< of the axes: CpuKernelOptions
+};
+
 /// See above. Everything referred to must outlive it.
 class LaunchList {
  public:
   LaunchList(kernel::Arena& arena, const CpuTarget& target, const CpuKernelOptions& options)
       : arena_(arena), target_(target), options_(options) {}
 
-  struct StoreOptions {
-    int64_t slack = 64;       ///< bytes after the end of the tensor
-    bool keep_order = false;  ///< of the axes: CpuKernelOptions
-  };
   /// Launches that store a value at all positions of some axes in a tensor of the code's own.
   void add_stored(const std::vector<symbolic::Expr>& axes, kernel::BodyId value,
                   kernel::NodeId tensor, std::vector<symbolic::Expr> store,
-                  const StoreOptions& how);
-  void add_stored(const std::vector<symbolic::Expr>& axes, kernel::BodyId value,
-                  kernel::NodeId tensor, std::vector<symbolic::Expr> store) {
-    add_stored(axes, value, tensor, std::move(store), {});
-  }
+                  const StoreOptions& how = {});
 
   /// Makes room for a tensor of the code's own; whoever asks adds the launch that stores it.
   void reserve(kernel::NodeId tensor, int64_t slack = 64);

@@ -72,21 +72,24 @@ class LoopText {
     return launch.items.is_constant(1) ? "1 item" : to_string(launch.items) + " items";
   }
 
+  static std::string chunks_text(const CpuLaunch& launch) {
+    return launch.chunk > 0 ? fmt::format(", {} at a time as they get done", launch.chunk) : "";
+  }
+
   /// Small launches are part of the main one: no step of a run shows them.
   void launch_before(const CpuLaunch& launch, bool small) {
     const std::string purpose = launch_purpose(launch.source.entries.front().name);
     if (small)
       line("first every thread for itself: {}, {}", purpose, items_text(launch));
     else
-      line("{}: {}, {} for all threads", launch.prepare ? "once for all runs" : "before", purpose,
-           items_text(launch));
+      line("{}: {}, {} for all threads{}", launch.prepare ? "once for all runs" : "before", purpose,
+           items_text(launch), chunks_text(launch));
   }
 
   void dealt_out(const CpuLaunch& launch) {
     std::string how = launch.threads > 0 ? fmt::format("at most {} threads", launch.threads)
                                          : fmt::format("{} threads", options_.threads);
-    how += launch.chunk > 0 ? fmt::format(", {} at a time as they get done", launch.chunk)
-                            : ", in equal shares";
+    how += launch.chunk > 0 ? chunks_text(launch) : ", in equal shares";
     line("for {}, dealt out to {}:", items_text(launch), how);
   }
 

@@ -51,7 +51,7 @@ class Flattener {
  public:
   explicit Flattener(Arena& arena) : arena_(arena) {}
 
-  FlatKernel run(const kernel::Kernel& kernel, bool keep_order) {
+  FlatKernel run(const kernel::Kernel& kernel, const FlatOptions& options) {
     kernel::Kernel flat = kernel;
     for (kernel::Root& root : flat.roots) {
       root.value = rewritten(root.value);
@@ -61,7 +61,7 @@ class Flattener {
       root.tensor = alias(root.tensor);
     }
     merge_outputs(flat);
-    if (!keep_order) order_axes(flat);
+    if (!options.keep_order) order_axes(flat);
     return {with_numbered_axes(arena_, flat), std::move(originals_)};
   }
 
@@ -237,8 +237,8 @@ Expr position_of(std::span<const Expr> index, const graph::Shape& shape) {
 
 bool is_alias(NodeId tensor) { return tensor.value >= kFirstAlias && tensor.value < kPastAliases; }
 
-FlatKernel flattened(Arena& arena, const kernel::Kernel& kernel, bool keep_order) {
-  return Flattener(arena).run(kernel, keep_order);
+FlatKernel flattened(Arena& arena, const kernel::Kernel& kernel, const FlatOptions& options) {
+  return Flattener(arena).run(kernel, options);
 }
 
 kernel::Kernel with_numbered_axes(Arena& arena, const kernel::Kernel& kernel) {

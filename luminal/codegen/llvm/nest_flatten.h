@@ -27,9 +27,13 @@ bool stays_in_range(const symbolic::Expr& index, const symbolic::Expr& extent);
 /// Whether a tensor is an alias: its loads are known to be in range.
 bool is_alias(kernel::NodeId tensor);
 
-/// See above. New bodies and aliases go to the arena. Unless the order of the axes is kept, axes
-/// along which operands move far go outside.
-FlatKernel flattened(kernel::Arena& arena, const kernel::Kernel& kernel, bool keep_order = false);
+struct FlatOptions {
+  bool keep_order = false;  ///< of the axes; else those along which operands move far go outside
+};
+
+/// See above. New bodies and aliases go to the arena.
+FlatKernel flattened(kernel::Arena& arena, const kernel::Kernel& kernel,
+                     const FlatOptions& options = {});
 
 /// Copies a kernel, its output axes numbered 0, 1, ...: others may be of any id below
 /// kernel::kFirstBoundAxis.

@@ -66,11 +66,12 @@ kernel::Nest nest_of(kernel::Arena& arena, const kernel::Kernel& kernel, const C
 
 CpuKernel nest_launches(kernel::Arena& arena, const kernel::Kernel& kernel, const CpuTarget& target,
                         const CpuKernelOptions& options) {
-  const NestChoices choices = nest_choices(target, options);
+  NestChoices choices = nest_choices(target, options);
+  if (options.keep_order) choices.turns = 0;  // parts as equal as those of who reads them
   LaunchList launches(arena, target, options);
   const StoredSums stored =
       with_compared_sums_stored(arena, kernel, choices.loops.interchange, launches);
-  const FlatKernel flat = flattened(arena, stored.kernel, options.keep_order);
+  const FlatKernel flat = flattened(arena, stored.kernel, {.keep_order = options.keep_order});
   const SplitKernels pieces =
       choices.part > 0
           ? split_reductions(arena, flat.kernel, {options.dims, options.typical_dim}, choices.part)

@@ -306,7 +306,7 @@ class Layout {
         }
   }
 
-  /// Summed axes without a window have a dim of their own.
+  /// Summed axes without a window have a dim of their own, if they have none yet.
   void add_channels() {
     const std::vector<Expr>& axes = plan_.base.products[0].k.axes;
     for (size_t k = axes.size(); k-- > 0;) {

@@ -227,8 +227,10 @@ TEST(NestPipeline, RunsOfAnyLengthHaveTheBitsOfRowByRow) {
                            {"rms norm", 2048, 2},
                            {"rms norm with weights", 2048, 2},
                            {"softmax", 512, 3, DType::kBF16},
+                           {"softmax", 512, 3, DType::kF16},
                            {"log softmax", 512, 3, DType::kBF16},
                            {"rms norm", 2048, 2, DType::kBF16},
+                           {"rms norm", 2048, 2, DType::kF16},
                            {"rms norm with weights", 2048, 2, DType::kBF16}})
     for (const bool keep : {true, false})
       for (const CpuTarget& target : targets_that_run_here()) {

@@ -2,7 +2,6 @@
 // that lie across are transposed, a short last axis is put together from another one, and windows
 // at borders are written out.
 #include <algorithm>
-#include <utility>
 
 #include "luminal/codegen/llvm/nest_plan.h"
 
@@ -200,19 +199,6 @@ bool NestPlan::squares_are_whole() const {
          divisible_by(loop.axes[transposition_->axis].axis_extent(), transposition_->run);
 }
 
-bool NestPlan::gathers_lines() const {
-  constexpr int64_t kMostBytes = 16 << 10;
-  if (transposition_->in_turn) return false;
-  const auto width = blocks_.back().constant_value();
-  int64_t bytes = 0;
-  for (const BodyId id : transposition_->loads) {
-    const int bits = graph::bits(arena_.tensor(arena_[id].tensor).dtype);
-    if (bits >= kWordBits) return false;
-    bytes += bits / 8;
-  }
-  return width && *width % lanes_ == 0 && *width * bytes * transposition_->run <= kMostBytes;
-}
-
 /// Masks of narrow elements need instructions of their own.
 bool NestPlan::masks_squares() const {
   return !squares_are_whole() && target_.has(runtime::CpuFeature::kAvx512bw) &&
@@ -220,7 +206,6 @@ bool NestPlan::masks_squares() const {
 }
 
 void NestPlan::choose_transposed_blocks() {
-  const Statement& loop = *parallel_loop();
   if (transposition_->in_turn) {
     const int64_t columns = options_.block / transposition_->side / lanes_ * lanes_;
     blocks_.back() = std::max<int64_t>(lanes_, columns);
@@ -232,14 +217,30 @@ void NestPlan::choose_transposed_blocks() {
   const int64_t columns = options_.transposed_columns * std::max(1, kWordBits / bits);
   blocks_.back() = std::max<int64_t>(lanes_, columns);
   blocks_[transposition_->axis] = options_.transposed_rows;
-  // Two lines of a row at a time are one more that memory need not look for.
-  Transposition twice = *transposition_;
-  twice.run *= 2;
-  const Expr across = loop.axes[twice.axis].axis_extent();
-  if (streaming_ == Streaming::kAlways && divisible_by(across, twice.run)) {
-    std::swap(*transposition_, twice);
-    if (!gathers_lines()) std::swap(*transposition_, twice);
+  choose_waiting_rows();
+}
+
+/// As many as the second cache holds well, twice: what the next ones are made of is asked for while
+/// these are stored.
+void NestPlan::choose_waiting_rows() {
+  constexpr int64_t kBytes = 128 << 10;
+  constexpr int64_t kLineBits = 512;
+  const auto width = blocks_.back().constant_value();
+  if (streaming_ == Streaming::kNever || !width || *width % lanes_ != 0) return;
+  int64_t bytes = 0;
+  int64_t line = 1;  // elements, of the narrowest
+  for (const BodyId id : transposition_->loads) {
+    const int bits = std::max(8, graph::bits(arena_.tensor(arena_[id].tensor).dtype));
+    bytes += bits / 8;
+    line = std::max(line, kLineBits / bits);
   }
+  int64_t rows = kBytes / (*width * bytes);
+  const Expr extent = parallel_loop()->axes[transposition_->axis].axis_extent();
+  if (const auto all = extent.constant_value()) rows = std::min(rows, *all);
+  waiting_rows_ = rows / line * line;
+  if (waiting_rows_ == 0) return;
+  const int64_t runs = std::max<int64_t>(1, options_.transposed_rows / waiting_rows_);
+  blocks_[transposition_->axis] = runs * waiting_rows_;
 }
 
 }  // namespace luminal::codegen

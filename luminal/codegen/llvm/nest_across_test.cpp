@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "luminal/codegen/llvm/nest_plan.h"
 #include "luminal/codegen/llvm/nest_runner_for_tests.h"
 #include "luminal/graph/elements.h"
 
@@ -58,6 +59,49 @@ TEST(NestAcross, TransposedCopiesOfEveryWidth) {
           SCOPED_TRACE(
               fmt::format("{}x{} {} on {}", rows, columns, static_cast<int>(dtype), target.name));
           check(sample, runner, {});
+          if (HasFailure()) return;
+        }
+      }
+}
+
+/// Several blocks in a row of the result and what is left of them, several items, operands of two
+/// widths, and axes that stand still.
+TEST(NestAcross, LargeTransposedResultsWaitInBlocks) {
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{192, 1600}, {256, 1100}})
+    for (const auto& [dtype, other] : {std::pair{DType::kF32, DType::kF32},
+                                       {DType::kBF16, DType::kBF16},
+                                       {DType::kI8, DType::kI8},
+                                       {DType::kF64, DType::kF32},
+                                       {DType::kF32, DType::kBF16}})
+      for (const bool symbolic_dims : {false, true}) {
+        Sample sample;
+        Graph& graph = sample.graph;
+        const Expr n = symbolic_dims ? Expr::variable("n", {0, 1 << 20}) : Expr(columns);
+        if (symbolic_dims) sample.dims = {{"n", columns}};
+        const NodeId x = graph.add_input("x", dtype, {2, rows, n});
+        const NodeId y = graph.add_input("y", other, {2, rows, n});
+        const std::vector<int> order{0, 2, 1};
+        const Edge cast =
+            graph.whole(graph.add_cast(Op::kCast, {graph.whole(y).view.permute(order), y}, dtype));
+        graph.add_output(
+            "z", graph.whole(graph.add(Op::kMax, {{graph.whole(x).view.permute(order), x}, cast})));
+        sample.inputs.emplace("x", filled(dtype, {2, rows, columns}, 3));
+        sample.inputs.emplace("y", filled(other, {2, rows, columns}, 5));
+        for (const CpuTarget& target : targets()) {
+          Runner runner;
+          runner.target = target;
+          runner.options.streaming_bytes = 64;
+          SCOPED_TRACE(fmt::format("{}x{} {} {} on {}", rows, columns, dtype, other, target.name));
+          int waiting = 0;
+          const auto run = [&](kernel::Arena& arena, const kernel::Kernel& kernel,
+                               const graph::DimValues& dims, Tensors& tensors) {
+            const NestPlan plan(arena, kernel::build_nest(arena, kernel, {}), target,
+                                {.streaming_bytes = 64});
+            waiting += plan.waiting_rows() > 0 ? 1 : 0;
+            runner(arena, kernel, dims, tensors);
+          };
+          kernel::test::check_cuts(sample, run, {}, 0);
+          EXPECT_GT(waiting, 0);
           if (HasFailure()) return;
         }
       }

@@ -118,28 +118,38 @@ class NestEmitter final : private BodyValues {
     llvm::Value* left;  // elements from the first one on, of rows that lie in turn; null: enough
     std::function<llvm::Value*(llvm::Value* lane)> place;
   };
-  /// What was transposed of a load: rows of one item.
-  struct Lines {
-    llvm::Type* vector;  // of bits
-    llvm::Value* memory;
-    int64_t bytes;  // of an element
-    int64_t row_bytes;
-  };
-  void fill_lines(const kernel::Statement& loop, llvm::ArrayRef<Lines> lines, const Range& rows,
-                  const Range& columns, llvm::Value* along);
-  llvm::Value* place_in(const Lines& lines, llvm::Value* row, llvm::Value* column);
-  void emit_lines(const kernel::Statement& loop, llvm::Value* row, const Range& columns);
   void emit_tile(const kernel::Statement& loop, const Range& rows, const Range& columns,
                  bool whole);
   Tile tile_of(kernel::BodyId id, const kernel::Statement& loop, const Range& rows,
                const Range& columns, bool whole, bool asks);
-  void ask_for_run(const kernel::Statement& loop, llvm::Value* row, llvm::Value* column,
-                   llvm::Value* line);
   void ask_to_write(const kernel::Statement& loop, llvm::Value* row);
   llvm::SmallVector<llvm::Value*, 16> transposed(const Tile& tile, llvm::Value* first);
   llvm::SmallVector<llvm::Value*, 16> picked_out(const Tile& tile);
   void emit_square(const kernel::Statement& loop, llvm::ArrayRef<Tile> tiles, llvm::Value* first,
                    const Range& rows, const Range& columns, bool whole);
+
+  // nest_waiting_rows.cpp: squares of large results
+  llvm::Value* emit_waiting_rows(const kernel::Statement& loop, const Range& rows,
+                                 const Range& columns);
+  /// What was transposed of a load: rows of one block.
+  struct WaitingRows {
+    kernel::BodyId load;
+    llvm::Value* memory;
+    int bytes;  // of an element
+    int64_t row_bytes;
+    llvm::Value* pitch;           // bytes between rows of the operand
+    llvm::Value* next = nullptr;  // where the operand of the next block begins
+  };
+  std::vector<WaitingRows> waiting_rows(const kernel::Statement& loop);
+  void fill(const WaitingRows& waiting, const kernel::Statement& loop, llvm::Value* row,
+            const Range& columns);
+  void empty(llvm::ArrayRef<WaitingRows> waiting, const kernel::Statement& loop, const Range& rows,
+             const Range& columns);
+  llvm::Value* next_place(const WaitingRows& waiting, const kernel::Statement& loop,
+                          llvm::Value* row, llvm::Value* column, llvm::Value* in_next_item);
+  void ask_for(const WaitingRows& waiting, llvm::Value* vector);
+  llvm::Value* place_of(const WaitingRows& waiting);
+  llvm::Value* place_in(const WaitingRows& waiting, llvm::Value* row, llvm::Value* column);
 
   // nest_pipeline.cpp: rows that follow each other closely
   /// A loop of a row, what comes before it, and where sums and values of the row wait after it.

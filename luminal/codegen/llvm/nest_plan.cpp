@@ -318,6 +318,10 @@ void NestPlan::place_scratch() {
   }
   for (const kernel::Accumulator& accumulator : nest_.accumulators)
     interchanged_offsets_.push_back(columns ? place(width, accumulator.dtype) : Expr(0));
+  if (waiting_rows_ > 0)
+    for (const BodyId id : transposition_->loads)
+      waiting_offsets_.push_back(
+          place(blocks_.back() * waiting_rows_, arena_.tensor(arena_[id].tensor).dtype));
   scratch_bytes_ = end;
 }
 

@@ -101,9 +101,11 @@ class NestPlan {
   const std::optional<Transposition>& transposition() const { return transposition_; }
   /// Whether there are no borders.
   bool squares_are_whole() const;
-  /// Whether a run of rows of one item waits in the nearest cache before it is stored past the
-  /// caches: vectors of narrow elements are short pieces of their rows.
-  bool gathers_lines() const;
+  /// How many rows of one item wait, transposed, in the second cache before they are stored past
+  /// the caches: what is read are then long runs, and what is stored long pieces of rows. 0: none.
+  int64_t waiting_rows() const { return waiting_rows_; }
+  /// Where those of a load of the transposition lie in the scratch.
+  const symbolic::Expr& waiting_offset(size_t load) const { return waiting_offsets_[load]; }
   /// Rows of which the loops of several run as one (nest_pipeline.cpp).
   struct Pipeline {
     bool computes_much = false;           ///< for each element
@@ -172,6 +174,7 @@ class NestPlan {
   bool tests_positions(const std::vector<kernel::Statement>& block,
                        const symbolic::Expr& axis) const;
   void choose_transposed_blocks();
+  void choose_waiting_rows();
   std::optional<Pipeline> find_pipeline() const;
   bool is_whole_row(const kernel::Statement& loop) const;
   int64_t bytes_at_a_time(const kernel::Statement& row, size_t stages) const;
@@ -199,6 +202,8 @@ class NestPlan {
   std::vector<symbolic::Expr> accumulator_offsets_;
   std::vector<symbolic::Expr> interchanged_offsets_;
   std::optional<Transposition> transposition_;
+  int64_t waiting_rows_ = 0;
+  std::vector<symbolic::Expr> waiting_offsets_;
   std::optional<Pipeline> pipeline_;
   std::optional<size_t> zipped_;
   symbolic::Expr scratch_bytes_;

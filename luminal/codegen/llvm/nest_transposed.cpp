@@ -1,7 +1,8 @@
 // Loops in which some operands lie across: squares of them are transposed in registers. Vectors of
 // the result are longer where elements are narrow, so a register holds several squares side by
 // side, and what is read is a whole line of each row, kept in a tile until all of it was used. Few
-// rows that lie in turn are picked out of whole vectors instead.
+// rows that lie in turn are picked out of whole vectors instead, and large results wait in the
+// second cache before they are stored (nest_waiting_rows.cpp).
 #include <array>
 
 #include "luminal/codegen/llvm/nest_emitter.h"
@@ -28,9 +29,10 @@ void NestEmitter::emit_transposed(const Statement& loop, const Range& rows, cons
   };
   Value* whole_rows = whole_part(rows, run);
   Value* whole_columns = whole_part(columns, lanes);
-  const bool in_lines = whole && streaming_ && plan_.gathers_lines();
-  builder_.loop(rows.begin, whole_rows, builder_.index(run), [&](Value* row) {
-    if (in_lines) return emit_lines(loop, row, {columns.begin, whole_columns});
+  Value* first_row = rows.begin;
+  if (whole && streaming_ && plan_.waiting_rows() > 0)
+    first_row = emit_waiting_rows(loop, rows, {columns.begin, whole_columns});
+  builder_.loop(first_row, whole_rows, builder_.index(run), [&](Value* row) {
     builder_.loop(columns.begin, whole_columns, builder_.index(lanes), [&](Value* column) {
       emit_tile(loop, {row, rows.end}, {column, columns.end}, whole);
     });
@@ -61,93 +63,6 @@ std::vector<size_t> NestEmitter::roots_in_line(const Statement& loop, const Expr
       result.push_back(statement.root);
   }
   return result;
-}
-
-/// One run of rows that is stored past the caches. Memory takes long pieces of a row better than a
-/// vector of each row in turn, so what was transposed waits in the nearest cache.
-void NestEmitter::emit_lines(const Statement& loop, Value* row, const Range& columns) {
-  const NestPlan::Transposition& transposition = *plan_.transposition();
-  const int64_t width = *plan_.blocks().back().constant_value();
-  std::vector<Lines> lines;
-  for (const BodyId id : transposition.loads) {
-    const auto bits = static_cast<unsigned>(graph::bits(arena_.tensor(arena_[id].tensor).dtype));
-    llvm::Type* vector = VectorBuilder::vector(ir_.getIntNTy(bits), plan_.lanes());
-    const int64_t bytes = int64_t{bits} / 8;
-    const auto size = static_cast<uint64_t>(width * transposition.run * bytes);
-    lines.push_back({vector, builder_.stack(llvm::ArrayType::get(builder_.i8(), size), 64), bytes,
-                     width * bytes});
-  }
-  const Range rows{row, ir_.CreateAdd(row, builder_.index(transposition.run))};
-  Value* step = builder_.index(plan_.lanes());
-  builder_.loop(columns.begin, columns.end, step, [&](Value* column) {
-    fill_lines(loop, lines, rows, {column, columns.end}, ir_.CreateSub(column, columns.begin));
-  });
-  lane_axis_ = loop.axes.back();
-  Value* vectors = ir_.CreateSDiv(ir_.CreateSub(columns.end, columns.begin), step);
-  builder_.loop(rows.begin, rows.end, builder_.index(1), [&](Value* at) {
-    builder_.loop(columns.begin, columns.end, step, [&](Value* column) {
-      // As many lines as are stored are asked for, so that memory reads while it writes.
-      Value* line = ir_.CreateMul(ir_.CreateSub(at, rows.begin), vectors);
-      line = ir_.CreateAdd(line, ir_.CreateSDiv(ir_.CreateSub(column, columns.begin), step));
-      ask_for_run(loop, rows.end, columns.begin, line);
-      axes_[loop.axes[transposition.axis].axis_id()] = at;
-      axes_[loop.axes.back().axis_id()] = column;
-      known_.emplace_back();
-      for (size_t k = 0; k < lines.size(); ++k) {
-        Value* place =
-            place_in(lines[k], ir_.CreateSub(at, rows.begin), ir_.CreateSub(column, columns.begin));
-        known_.back()[transposition.loads[k]] = code_.from_bits(
-            arena_[transposition.loads[k]].dtype, builder_.load(lines[k].vector, place));
-      }
-      emit_body(loop);
-      known_.pop_back();
-    });
-  });
-  lane_axis_.reset();
-}
-
-/// Asks for one line of the run that begins at a row, of all that lie across.
-void NestEmitter::ask_for_run(const Statement& loop, Value* row, Value* column, Value* line) {
-  const NestPlan::Transposition& transposition = *plan_.transposition();
-  for (const BodyId id : transposition.loads) {
-    const BodyNode& node = arena_[id];
-    const graph::TensorType& type = arena_.tensor(node.tensor);
-    const int bytes = graph::bits(type.dtype) / 8;
-    const int64_t elements = builder_.target().vector_bytes() / bytes;
-    Value* lines = builder_.index(std::max<int64_t>(1, transposition.run / elements));
-    Value* part = ir_.CreateMul(ir_.CreateURem(line, lines), builder_.index(elements));
-    axes_[loop.axes[transposition.axis].axis_id()] = ir_.CreateAdd(row, part);
-    axes_[loop.axes.back().axis_id()] = ir_.CreateAdd(column, ir_.CreateUDiv(line, lines));
-    Value* position = index_at_first_lane(position_of(node.exprs, type.shape));
-    builder_.prefetch(
-        builder_.offset(buffers_.at(node.tensor), ir_.CreateMul(position, builder_.index(bytes))),
-        2);
-  }
-}
-
-/// One vector of columns of all rows, `along` the lines.
-void NestEmitter::fill_lines(const Statement& loop, llvm::ArrayRef<Lines> lines, const Range& rows,
-                             const Range& columns, Value* along) {
-  const NestPlan::Transposition& transposition = *plan_.transposition();
-  std::vector<Tile> tiles;
-  for (const BodyId id : transposition.loads)
-    tiles.push_back(tile_of(id, loop, rows, columns, true, false));
-  builder_.loop(builder_.index(0), builder_.index(transposition.run),
-                builder_.index(transposition.side), [&](Value* first) {
-                  for (size_t k = 0; k < tiles.size(); ++k) {
-                    const auto square = transposed(tiles[k], first);
-                    Value* place = place_in(lines[k], first, along);
-                    for (Value* vector : square) {
-                      builder_.store(vector, place);
-                      place = builder_.offset(place, lines[k].row_bytes);
-                    }
-                  }
-                });
-}
-
-Value* NestEmitter::place_in(const Lines& lines, Value* row, Value* column) {
-  Value* begin = builder_.offset(lines.memory, ir_.CreateMul(row, builder_.index(lines.row_bytes)));
-  return builder_.offset(begin, ir_.CreateMul(column, builder_.index(lines.bytes)));
 }
 
 /// One run of rows from the begin of two ranges on; where it is not whole, what lies beyond their

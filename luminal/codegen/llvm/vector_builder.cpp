@@ -245,6 +245,8 @@ void VectorBuilder::scatter(Value* value, Value* base, Value* indices, Value* ma
 }
 
 void VectorBuilder::prefetch(Value* pointer, int locality, bool to_write) {
+  constexpr int kFirstCache = 3;
+  if (target_.asks_for_first_cache()) locality = kFirstCache;
   call_intrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
                  {pointer, ir_.getInt32(to_write ? 1 : 0),
                   ir_.getInt32(static_cast<uint32_t>(locality)), ir_.getInt32(1)});

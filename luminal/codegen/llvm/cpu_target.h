@@ -29,8 +29,9 @@ struct CpuTarget {
   /// How many products of whole vectors begin in a cycle, as loads do. Zen 4 has one: its units are
   /// half as wide.
   int products_at_once() const { return name == "znver4" && vector_bytes() == 64 ? 1 : 2; }
-  /// Whether what is asked for ahead has to be asked into the first cache. A Zen 5 hardly brings what
-  /// is asked into the second one alone: products of few rows take up to 1.3 times as long with it.
+  /// Whether what is asked for ahead has to be asked into the first cache. A Zen 5 hardly brings
+  /// what is asked into the second one alone: products of few rows take up to 1.3 times as long
+  /// with it.
   bool asks_for_first_cache() const { return name == "znver5"; }
   /// Whether a*b+c is one instruction; without it fma would be a library call.
   bool has_fma() const { return has(runtime::CpuFeature::kFma); }

@@ -89,7 +89,7 @@ def check_cmake(layers: dict[str, Layer], cmake: str) -> list[str]:
             continue
         listed = words[words.index("DEPENDS") + 1 :] if "DEPENDS" in words else []
         for name in listed:
-            if name in ("LINKS", "PRIVATE"):
+            if name in ("LINKS", "PRIVATE", "COMPILED_AS"):
                 break
             if name not in allowed:
                 problems.append(f"CMakeLists.txt: {words[0]} depends on {name}, which the table does not allow")

@@ -19,7 +19,7 @@ CMAKE = """
 luminal_layer(support LINKS fmt::fmt)
 luminal_layer(runtime DEPENDS support)
 luminal_layer(graph DEPENDS support LINKS runtime)
-luminal_layer(codegen DEPENDS graph runtime)
+luminal_layer(codegen DEPENDS graph runtime COMPILED_AS llvm)
 """
 HEADER = "// What it is.\n#pragma once\n"
 

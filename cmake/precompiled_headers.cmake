@@ -1,5 +1,6 @@
 # What nearly every file includes is read once, for all targets of a kind: headers of the standard library and of others, none of
-# our own, so that a change of ours reads nothing again. A file still includes what it uses: lint and clang see it without these.
+# our own, so that a change of ours reads nothing again. A file still includes what it uses: lint sees all but tests without these,
+# and clang all.
 # luminal_compile_as(KIND TARGET...) gives targets the headers and flags of a kind: standard, llvm, command or test.
 set(LUMINAL_HEADERS_standard
     <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <string> <string_view>
@@ -9,17 +10,17 @@ set(LUMINAL_HEADERS_command ${LUMINAL_HEADERS_standard} <CLI/CLI.hpp> <fmt/ostre
 set(LUMINAL_HEADERS_test ${LUMINAL_HEADERS_standard} <filesystem> <fstream> <random> <sstream> <gtest/gtest.h>)
 set(LUMINAL_LIBRARIES_llvm LLVM)
 set(LUMINAL_LIBRARIES_test GTest::gtest)
-# Files of commands and tests are calls of the library and much code of their own headers: compiling them with all there is takes a
-# third longer than running them gains.
-set(LUMINAL_FLAGS_command $<$<CONFIG:Release>:-O1>)
+# Files of tests are calls of the library and much code of headers: compiling them with all there is takes a third longer than running
+# them gains.
 set(LUMINAL_FLAGS_test $<$<CONFIG:Release>:-O1>)
 
 function(luminal_compile_as KIND)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE ${LUMINAL_FLAGS_${KIND}})
   endforeach()
-  # Clang would check the times of all these files, which a cache of compiled files does not keep.
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Clang would check the times of all these files, which a cache of compiled files does not keep; another's cache has to be told to
+  # take such files at all.
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT LUMINAL_OWN_LAUNCHER)
     return()
   endif()
   set(carrier headers_${KIND})

@@ -14,7 +14,10 @@ endif()
 
 # With paths relative to the checkout, a second checkout finds what the first compiled.
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+set(LUMINAL_OWN_LAUNCHER ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(LUMINAL_OWN_LAUNCHER OFF)
+elseif(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
                                   CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
                                   ${CCACHE_PROGRAM})

@@ -214,8 +214,7 @@ void NestPlan::choose_transposed_blocks() {
   }
   // Memory takes pieces of rows that are not too short.
   const int bits = target_.vector_bytes() * 8 / lanes_;
-  const int64_t columns = options_.transposed_columns * std::max(1, kWordBits / bits);
-  blocks_.back() = std::max<int64_t>(lanes_, columns);
+  blocks_.back() = std::max<int64_t>(lanes_, options_.transposed_columns * kWordBits / bits);
   blocks_[transposition_->axis] = options_.transposed_rows;
   choose_waiting_rows();
 }
@@ -225,22 +224,25 @@ void NestPlan::choose_transposed_blocks() {
 void NestPlan::choose_waiting_rows() {
   constexpr int64_t kBytes = 128 << 10;
   constexpr int64_t kLineBits = 512;
+  const Statement& loop = *parallel_loop();
   const auto width = blocks_.back().constant_value();
-  if (streaming_ == Streaming::kNever || !width || *width % lanes_ != 0) return;
+  const bool masks_columns =
+      masks_squares() && !divisible_by(loop.axes.back().axis_extent(), lanes_);
+  if (streaming_ == Streaming::kNever || !width || *width % lanes_ != 0 || masks_columns) return;
   int64_t bytes = 0;
-  int64_t line = 1;  // elements, of the narrowest
+  int64_t unit = transposition_->run;
   for (const BodyId id : transposition_->loads) {
     const int bits = std::max(8, graph::bits(arena_.tensor(arena_[id].tensor).dtype));
     bytes += bits / 8;
-    line = std::max(line, kLineBits / bits);
+    unit = std::max(unit, kLineBits / bits);
   }
-  int64_t rows = kBytes / (*width * bytes);
-  const Expr extent = parallel_loop()->axes[transposition_->axis].axis_extent();
-  if (const auto all = extent.constant_value()) rows = std::min(rows, *all);
-  waiting_rows_ = rows / line * line;
-  if (waiting_rows_ == 0) return;
-  const int64_t runs = std::max<int64_t>(1, options_.transposed_rows / waiting_rows_);
-  blocks_[transposition_->axis] = runs * waiting_rows_;
+  int64_t rows = std::min(kBytes / (*width * bytes), options_.transposed_rows);
+  if (const auto all = loop.axes[transposition_->axis].axis_extent().constant_value())
+    rows = std::min(rows, *all);
+  waiting_rows_ = {rows / unit * unit, unit};
+  if (waiting_rows_.most == 0) return;
+  const int64_t runs = std::max<int64_t>(1, options_.transposed_rows / waiting_rows_.most);
+  blocks_[transposition_->axis] = runs * waiting_rows_.most;
 }
 
 }  // namespace luminal::codegen

@@ -64,10 +64,28 @@ TEST(NestAcross, TransposedCopiesOfEveryWidth) {
       }
 }
 
+/// Runs a sample whose results count as large; says whether rows waited.
+bool waits(const Sample& sample, const CpuTarget& target) {
+  Runner runner;
+  runner.target = target;
+  runner.options.streaming_bytes = 64;
+  bool result = false;
+  const auto run = [&](kernel::Arena& arena, const kernel::Kernel& kernel,
+                       const graph::DimValues& dims, Tensors& tensors) {
+    const NestPlan plan(arena, kernel::build_nest(arena, kernel, {}), target,
+                        {.streaming_bytes = 64});
+    result = result || plan.waiting_rows().most > 0;
+    runner(arena, kernel, dims, tensors);
+  };
+  kernel::test::check_cuts(sample, run, {}, 0);
+  return result;
+}
+
 /// Several blocks in a row of the result and what is left of them, several items, operands of two
 /// widths, and axes that stand still.
 TEST(NestAcross, LargeTransposedResultsWaitInBlocks) {
-  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{192, 1600}, {256, 1100}})
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{192, 1600}, {256, 1100}, {128, 71}})
     for (const auto& [dtype, other] : {std::pair{DType::kF32, DType::kF32},
                                        {DType::kBF16, DType::kBF16},
                                        {DType::kI8, DType::kI8},
@@ -88,23 +106,34 @@ TEST(NestAcross, LargeTransposedResultsWaitInBlocks) {
         sample.inputs.emplace("x", filled(dtype, {2, rows, columns}, 3));
         sample.inputs.emplace("y", filled(other, {2, rows, columns}, 5));
         for (const CpuTarget& target : targets()) {
-          Runner runner;
-          runner.target = target;
-          runner.options.streaming_bytes = 64;
           SCOPED_TRACE(fmt::format("{}x{} {} {} on {}", rows, columns, dtype, other, target.name));
-          int waiting = 0;
-          const auto run = [&](kernel::Arena& arena, const kernel::Kernel& kernel,
-                               const graph::DimValues& dims, Tensors& tensors) {
-            const NestPlan plan(arena, kernel::build_nest(arena, kernel, {}), target,
-                                {.streaming_bytes = 64});
-            waiting += plan.waiting_rows() > 0 ? 1 : 0;
-            runner(arena, kernel, dims, tensors);
-          };
-          kernel::test::check_cuts(sample, run, {}, 0);
-          EXPECT_GT(waiting, 0);
+          EXPECT_TRUE(waits(sample, target));
           if (HasFailure()) return;
         }
       }
+}
+
+/// Vectors are as long as narrow results ask for: squares of wide operands then have more rows than
+/// a line of theirs has elements.
+TEST(NestAcross, WideOperandsOfNarrowResultsFillWholeSquares) {
+  for (const int64_t columns : {12, 72, 200, 1000})
+    for (const auto& [from, to] : {std::pair{DType::kF64, DType::kF32},
+                                   {DType::kF64, DType::kI8},
+                                   {DType::kI64, DType::kI32},
+                                   {DType::kI64, DType::kI8}}) {
+      Sample sample;
+      Graph& graph = sample.graph;
+      const NodeId x = graph.add_input("x", from, {128, columns});
+      const std::vector<int> order{1, 0};
+      graph.add_output(
+          "y", graph.whole(graph.add_cast(Op::kCast, {graph.whole(x).view.permute(order), x}, to)));
+      sample.inputs.emplace("x", filled(from, {128, columns}, 3));
+      for (const CpuTarget& target : targets()) {
+        SCOPED_TRACE(fmt::format("{} {} to {} on {}", columns, from, to, target.name));
+        EXPECT_TRUE(waits(sample, target) || columns < 64);
+        if (HasFailure()) return;
+      }
+    }
 }
 
 /// A transposition with a short axis, plain and with what is done to it: rows that lie in turn are

@@ -129,7 +129,7 @@ void NestEmitter::emit_items() {
       return ranges;
     };
     const std::vector<Range> ranges = ranges_of(item);
-    const bool asks = plan_.is_interchanged(loop) || plan_.waiting_rows() > 0;
+    const bool asks = plan_.is_interchanged(loop) || plan_.waiting_rows().most > 0;
     next_ranges_ = asks ? ranges_of(ir_.CreateAdd(item, builder_.index(1))) : std::vector<Range>{};
     emit_item(loop, ranges, 0);
     known_.pop_back();

@@ -121,7 +121,7 @@ class NestEmitter final : private BodyValues {
   void emit_tile(const kernel::Statement& loop, const Range& rows, const Range& columns,
                  bool whole);
   Tile tile_of(kernel::BodyId id, const kernel::Statement& loop, const Range& rows,
-               const Range& columns, bool whole, bool asks);
+               const Range& columns, bool whole);
   void ask_to_write(const kernel::Statement& loop, llvm::Value* row);
   llvm::SmallVector<llvm::Value*, 16> transposed(const Tile& tile, llvm::Value* first);
   llvm::SmallVector<llvm::Value*, 16> picked_out(const Tile& tile);
@@ -132,7 +132,7 @@ class NestEmitter final : private BodyValues {
   llvm::Value* emit_waiting_rows(const kernel::Statement& loop, const Range& rows,
                                  const Range& columns);
   /// What was transposed of a load: rows of one block.
-  struct WaitingRows {
+  struct WaitingLoad {
     kernel::BodyId load;
     llvm::Value* memory;
     int bytes;  // of an element
@@ -140,16 +140,16 @@ class NestEmitter final : private BodyValues {
     llvm::Value* pitch;           // bytes between rows of the operand
     llvm::Value* next = nullptr;  // where the operand of the next block begins
   };
-  std::vector<WaitingRows> waiting_rows(const kernel::Statement& loop);
-  void fill(const WaitingRows& waiting, const kernel::Statement& loop, llvm::Value* row,
-            const Range& columns);
-  void empty(llvm::ArrayRef<WaitingRows> waiting, const kernel::Statement& loop, const Range& rows,
-             const Range& columns);
-  llvm::Value* next_place(const WaitingRows& waiting, const kernel::Statement& loop,
+  std::vector<WaitingLoad> waiting_loads(const kernel::Statement& loop);
+  void fill_block(const WaitingLoad& waiting, const kernel::Statement& loop, const Range& rows,
+                  const Range& columns);
+  void store_block(llvm::ArrayRef<WaitingLoad> waiting, const kernel::Statement& loop,
+                   const Range& rows, const Range& columns);
+  llvm::Value* next_place(const WaitingLoad& waiting, const kernel::Statement& loop,
                           llvm::Value* row, llvm::Value* column, llvm::Value* in_next_item);
-  void ask_for(const WaitingRows& waiting, llvm::Value* vector);
-  llvm::Value* place_of(const WaitingRows& waiting);
-  llvm::Value* place_in(const WaitingRows& waiting, llvm::Value* row, llvm::Value* column);
+  void ask_for(const WaitingLoad& waiting, llvm::Value* vector);
+  llvm::Value* place_of(const WaitingLoad& waiting);
+  llvm::Value* place_in(const WaitingLoad& waiting, llvm::Value* row, llvm::Value* column);
 
   // nest_pipeline.cpp: rows that follow each other closely
   /// A loop of a row, what comes before it, and where sums and values of the row wait after it.

@@ -20,8 +20,8 @@ struct NestKernelOptions {
   int64_t block = 4096;         ///< elements of one item, about
   int64_t streaming_bytes = 0;  ///< results of this size (aligned to 64) go past the caches
   bool prefetch_rows = true;    ///< ask for the next row while this one is worked on
-  /// One item where operands are transposed: elements of the last axis (at least a vector), and of
-  /// the axis that loads run along.
+  /// One item where operands are transposed: elements of the last axis (words; at least a vector),
+  /// and of the axis that loads run along (whole blocks, where rows wait to be stored).
   int64_t transposed_columns = 64;
   int64_t transposed_rows = 4096;
   bool round_each = false;  ///< round narrow floats after every op, as the interpreter does

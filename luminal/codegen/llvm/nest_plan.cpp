@@ -318,10 +318,11 @@ void NestPlan::place_scratch() {
   }
   for (const kernel::Accumulator& accumulator : nest_.accumulators)
     interchanged_offsets_.push_back(columns ? place(width, accumulator.dtype) : Expr(0));
-  if (waiting_rows_ > 0)
-    for (const BodyId id : transposition_->loads)
-      waiting_offsets_.push_back(
-          place(blocks_.back() * waiting_rows_, arena_.tensor(arena_[id].tensor).dtype));
+  if (waiting_rows_.most > 0)
+    for (const BodyId id : transposition_->loads) {
+      const int bytes = std::max(8, graph::bits(arena_.tensor(arena_[id].tensor).dtype)) / 8;
+      waiting_offsets_.push_back(place(blocks_.back() * waiting_rows_.most * bytes, DType::kU8));
+    }
   scratch_bytes_ = end;
 }
 

@@ -101,10 +101,14 @@ class NestPlan {
   const std::optional<Transposition>& transposition() const { return transposition_; }
   /// Whether there are no borders.
   bool squares_are_whole() const;
-  /// How many rows of one item wait, transposed, in the second cache before they are stored past
-  /// the caches: what is read are then long runs, and what is stored long pieces of rows. 0: none.
-  int64_t waiting_rows() const { return waiting_rows_; }
-  /// Where those of a load of the transposition lie in the scratch.
+  /// Rows of one block, which wait, transposed, in the second cache before they are stored: what is
+  /// read are then long runs, and what is stored long pieces of rows.
+  struct WaitingRows {
+    int64_t most = 0;  ///< in a block; 0: none wait
+    int64_t unit = 1;  ///< what their number is a multiple of
+  };
+  const WaitingRows& waiting_rows() const { return waiting_rows_; }
+  /// Where the block of a load of the transposition lies in the scratch.
   const symbolic::Expr& waiting_offset(size_t load) const { return waiting_offsets_[load]; }
   /// Rows of which the loops of several run as one (nest_pipeline.cpp).
   struct Pipeline {
@@ -202,7 +206,7 @@ class NestPlan {
   std::vector<symbolic::Expr> accumulator_offsets_;
   std::vector<symbolic::Expr> interchanged_offsets_;
   std::optional<Transposition> transposition_;
-  int64_t waiting_rows_ = 0;
+  WaitingRows waiting_rows_;
   std::vector<symbolic::Expr> waiting_offsets_;
   std::optional<Pipeline> pipeline_;
   std::optional<size_t> zipped_;

@@ -30,7 +30,7 @@ void NestEmitter::emit_transposed(const Statement& loop, const Range& rows, cons
   Value* whole_rows = whole_part(rows, run);
   Value* whole_columns = whole_part(columns, lanes);
   Value* first_row = rows.begin;
-  if (whole && streaming_ && plan_.waiting_rows() > 0)
+  if (whole && streaming_ && plan_.waiting_rows().most > 0)
     first_row = emit_waiting_rows(loop, rows, {columns.begin, whole_columns});
   builder_.loop(first_row, whole_rows, builder_.index(run), [&](Value* row) {
     builder_.loop(columns.begin, whole_columns, builder_.index(lanes), [&](Value* column) {
@@ -72,7 +72,7 @@ void NestEmitter::emit_tile(const Statement& loop, const Range& rows, const Rang
   const NestPlan::Transposition& transposition = *plan_.transposition();
   std::vector<Tile> tiles;
   for (const BodyId id : transposition.loads)
-    tiles.push_back(tile_of(id, loop, rows, columns, whole, true));
+    tiles.push_back(tile_of(id, loop, rows, columns, whole));
   if (transposition.run == transposition.side)
     return emit_square(loop, tiles, builder_.index(0), rows, columns, whole);
   builder_.loop(builder_.index(0), builder_.index(transposition.run),
@@ -84,9 +84,9 @@ void NestEmitter::emit_tile(const Statement& loop, const Range& rows, const Rang
                 });
 }
 
-/// Where the runs of a load lie: in the tensor itself, or copied line by line. `asks` for the next.
+/// Where the runs of a load lie: in the tensor itself, or copied line by line. Asks for the next.
 NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const Range& rows,
-                                       const Range& columns, bool whole, bool asks) {
+                                       const Range& columns, bool whole) {
   const NestPlan::Transposition& transposition = *plan_.transposition();
   const BodyNode& node = arena_[id];
   const graph::TensorType& type = arena_.tensor(node.tensor);
@@ -96,14 +96,14 @@ NestEmitter::Tile NestEmitter::tile_of(BodyId id, const Statement& loop, const R
   Value* last = ir_.CreateSub(columns.end, builder_.index(1));
   // There are more rows than the processor follows by itself: each asks for its next line.
   const int64_t line_bytes = int64_t{transposition.run} * bytes;
-  const auto place = [this, &loop, position, line_bytes, bytes, columns, last, whole, asks,
+  const auto place = [this, &loop, position, line_bytes, bytes, columns, last, whole,
                       base = buffers_.at(node.tensor)](Value* lane) {
     Value* column = ir_.CreateAdd(columns.begin, lane);
     // Beyond the end the last one is read again.
     if (!whole) column = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, last);
     axes_[loop.axes.back().axis_id()] = column;
     Value* at = builder_.offset(base, ir_.CreateMul(index_.emit(position), builder_.index(bytes)));
-    if (asks) builder_.prefetch(builder_.offset(at, line_bytes), 2);
+    builder_.prefetch(builder_.offset(at, line_bytes), 2);
     return at;
   };
   llvm::Type* element = ir_.getIntNTy(static_cast<unsigned>(bytes) * 8);

@@ -3,7 +3,10 @@
 // the result waits in the second cache: it is filled from few rows of the operand at a time, each
 // read in a long run, and then stored in long pieces. Meanwhile the operand of the next block is
 // asked for, run by run.
+#include <algorithm>
+
 #include "luminal/codegen/llvm/nest_emitter.h"
+#include "luminal/support/check.h"
 
 namespace luminal::codegen {
 
@@ -19,27 +22,28 @@ constexpr int64_t kLine = 64;
 
 }  // namespace
 
-/// As many rows as whole blocks have; gives the first one that is left. Columns are whole vectors.
+/// All rows but a few that fill no line; gives the first of these. Columns are whole vectors.
 Value* NestEmitter::emit_waiting_rows(const Statement& loop, const Range& rows,
                                       const Range& columns) {
-  std::vector<WaitingRows> waiting = waiting_rows(loop);
-  Value* step = builder_.index(plan_.waiting_rows());
-  Value* count = ir_.CreateSDiv(ir_.CreateSub(rows.end, rows.begin), step);
-  Value* end = ir_.CreateAdd(rows.begin, ir_.CreateMul(count, step));
-  builder_.loop(rows.begin, end, step, [&](Value* row) {
-    const Range block{row, ir_.CreateAdd(row, step)};
+  std::vector<WaitingLoad> waiting = waiting_loads(loop);
+  Value* most = builder_.index(plan_.waiting_rows().most);
+  Value* few = builder_.index(plan_.waiting_rows().unit);
+  Value* end = ir_.CreateSub(rows.end, ir_.CreateSRem(ir_.CreateSub(rows.end, rows.begin), few));
+  builder_.loop(rows.begin, end, most, [&](Value* row) {
+    const Range block{
+        row, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateAdd(row, most), end)};
     Value* is_last = ir_.CreateICmpEQ(block.end, end);
-    for (WaitingRows& each : waiting) {
+    for (WaitingLoad& each : waiting) {
       each.next = next_place(each, loop, block.end, columns.begin, is_last);
-      fill(each, loop, row, columns);
+      fill_block(each, loop, block, columns);
     }
-    empty(waiting, loop, block, columns);
+    store_block(waiting, loop, block, columns);
   });
   return end;
 }
 
-std::vector<NestEmitter::WaitingRows> NestEmitter::waiting_rows(const Statement& loop) {
-  std::vector<WaitingRows> result;
+std::vector<NestEmitter::WaitingLoad> NestEmitter::waiting_loads(const Statement& loop) {
+  std::vector<WaitingLoad> result;
   for (const BodyId load : plan_.transposition()->loads) {
     const BodyNode& node = arena_[load];
     const graph::TensorType& type = arena_.tensor(node.tensor);
@@ -56,14 +60,16 @@ std::vector<NestEmitter::WaitingRows> NestEmitter::waiting_rows(const Statement&
 
 /// Squares of whole lines: so many rows of the operand at a time that the processor follows all of
 /// them, and that the first cache keeps their lines even where they begin at one place of a page.
-void NestEmitter::fill(const WaitingRows& waiting, const Statement& loop, Value* row,
-                       const Range& columns) {
+void NestEmitter::fill_block(const WaitingLoad& waiting, const Statement& loop, const Range& rows,
+                             const Range& columns) {
   const NestPlan::Transposition& transposition = *plan_.transposition();
   const int side = transposition.side;
   const int elements = std::max(side, builder_.target().vector_bytes() / waiting.bytes);
+  LUMINAL_CHECK(plan_.waiting_rows().unit % elements == 0,
+                "blocks of {} rows have no whole squares", plan_.waiting_rows().unit);
   llvm::Type* line =
       VectorBuilder::vector(ir_.getIntNTy(static_cast<unsigned>(waiting.bytes) * 8), elements);
-  axes_[loop.axes[transposition.axis].axis_id()] = row;
+  axes_[loop.axes[transposition.axis].axis_id()] = rows.begin;
   const auto squares_at = [&](Value* begin, Value* first, Value* along) {
     Value* place = builder_.offset(begin, ir_.CreateMul(first, builder_.index(waiting.bytes)));
     llvm::SmallVector<Value*, 16> squares;
@@ -76,18 +82,19 @@ void NestEmitter::fill(const WaitingRows& waiting, const Statement& loop, Value*
       builder_.store(builder_.part(squares[static_cast<size_t>(at % side)], at / side * side, side),
                      builder_.offset(place, at * waiting.row_bytes));
   };
+  Value* count = ir_.CreateSub(rows.end, rows.begin);
   builder_.loop(columns.begin, columns.end, builder_.index(side), [&](Value* column) {
     axes_[loop.axes.back().axis_id()] = column;
     Value* begin = place_of(waiting);
     Value* along = ir_.CreateSub(column, columns.begin);
-    builder_.loop(builder_.index(0), builder_.index(plan_.waiting_rows()), builder_.index(elements),
+    builder_.loop(builder_.index(0), count, builder_.index(elements),
                   [&](Value* first) { squares_at(begin, first, along); });
   });
 }
 
 /// Stores a block, row by row.
-void NestEmitter::empty(llvm::ArrayRef<WaitingRows> waiting, const Statement& loop,
-                        const Range& rows, const Range& columns) {
+void NestEmitter::store_block(llvm::ArrayRef<WaitingLoad> waiting, const Statement& loop,
+                              const Range& rows, const Range& columns) {
   const int64_t row_axis = loop.axes[plan_.transposition()->axis].axis_id();
   Value* lanes = builder_.index(plan_.lanes());
   Value* vectors = ir_.CreateSDiv(ir_.CreateSub(columns.end, columns.begin), lanes);
@@ -97,11 +104,11 @@ void NestEmitter::empty(llvm::ArrayRef<WaitingRows> waiting, const Statement& lo
     builder_.loop(columns.begin, columns.end, lanes, [&](Value* column) {
       Value* along = ir_.CreateSub(column, columns.begin);
       Value* vector = ir_.CreateAdd(ir_.CreateMul(number, vectors), ir_.CreateSDiv(along, lanes));
-      for (const WaitingRows& each : waiting) ask_for(each, vector);
+      for (const WaitingLoad& each : waiting) ask_for(each, vector);
       axes_[row_axis] = row;
       axes_[loop.axes.back().axis_id()] = column;
       known_.emplace_back();
-      for (const WaitingRows& each : waiting) {
+      for (const WaitingLoad& each : waiting) {
         llvm::Type* bits = VectorBuilder::vector(
             ir_.getIntNTy(static_cast<unsigned>(each.bytes) * 8), plan_.lanes());
         known_.back()[each.load] = code_.from_bits(
@@ -115,7 +122,7 @@ void NestEmitter::empty(llvm::ArrayRef<WaitingRows> waiting, const Statement& lo
 }
 
 /// Where the operand of the block after this one begins: that of the next item, or of this one.
-Value* NestEmitter::next_place(const WaitingRows& waiting, const Statement& loop, Value* row,
+Value* NestEmitter::next_place(const WaitingLoad& waiting, const Statement& loop, Value* row,
                                Value* column, Value* in_next_item) {
   const std::map<int64_t, Value*> here = axes_;
   for (size_t k = 0; k < loop.axes.size(); ++k) {
@@ -132,8 +139,8 @@ Value* NestEmitter::next_place(const WaitingRows& waiting, const Statement& loop
 
 /// Asks for as many lines of the next block as a vector of this one is worth, row by row of the
 /// operand.
-void NestEmitter::ask_for(const WaitingRows& waiting, Value* vector) {
-  const int64_t in_row = plan_.waiting_rows() * waiting.bytes / kLine;
+void NestEmitter::ask_for(const WaitingLoad& waiting, Value* vector) {
+  const int64_t in_row = plan_.waiting_rows().most * waiting.bytes / kLine;
   const int64_t bytes = int64_t{plan_.lanes()} * waiting.bytes;
   Value* first = ir_.CreateMul(vector, builder_.index(bytes));
   first = ir_.CreateUDiv(first, builder_.index(kLine));
@@ -147,14 +154,14 @@ void NestEmitter::ask_for(const WaitingRows& waiting, Value* vector) {
 }
 
 /// Where a load reads at the current axes.
-Value* NestEmitter::place_of(const WaitingRows& waiting) {
+Value* NestEmitter::place_of(const WaitingLoad& waiting) {
   const BodyNode& node = arena_[waiting.load];
   const Expr position = position_of(node.exprs, arena_.tensor(node.tensor).shape);
   return builder_.offset(buffers_.at(node.tensor),
                          ir_.CreateMul(index_.emit(position), builder_.index(waiting.bytes)));
 }
 
-Value* NestEmitter::place_in(const WaitingRows& waiting, Value* row, Value* column) {
+Value* NestEmitter::place_in(const WaitingLoad& waiting, Value* row, Value* column) {
   Value* begin =
       builder_.offset(waiting.memory, ir_.CreateMul(row, builder_.index(waiting.row_bytes)));
   return builder_.offset(begin, ir_.CreateMul(column, builder_.index(waiting.bytes)));

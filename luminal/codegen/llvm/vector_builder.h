@@ -108,7 +108,7 @@ class VectorBuilder {
                       llvm::Value* mask);
   void scatter(llvm::Value* value, llvm::Value* base, llvm::Value* indices, llvm::Value* mask);
   /// Asks for the line of an address, `to_write` if it will be written; locality 3 is the nearest
-  /// cache, 0 none.
+  /// cache, 2 the second one (or the nearest, CpuTarget::asks_for_first_cache), 0 none.
   void prefetch(llvm::Value* pointer, int locality, bool to_write = false);
   /// After streaming stores, so that other threads see them.
   void fence();

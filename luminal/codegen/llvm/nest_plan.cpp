@@ -318,11 +318,17 @@ void NestPlan::place_scratch() {
   }
   for (const kernel::Accumulator& accumulator : nest_.accumulators)
     interchanged_offsets_.push_back(columns ? place(width, accumulator.dtype) : Expr(0));
-  if (waiting_rows_.most > 0)
+  if (waiting_rows_.most > 0) {
     for (const BodyId id : transposition_->loads) {
       const int bytes = std::max(8, graph::bits(arena_.tensor(arena_[id].tensor).dtype)) / 8;
       waiting_offsets_.push_back(place(blocks_.back() * waiting_rows_.most * bytes, DType::kU8));
     }
+    // On huge pages, as memory of this size is: small ones may lie such that a block and what the
+    // next one is asked for fight for few sets of the second cache, which takes up to 1.4 times as
+    // long.
+    constexpr int64_t kOnHugePages = 1 << 20;
+    end = max(end, kOnHugePages);
+  }
   scratch_bytes_ = end;
 }
 

@@ -32,7 +32,6 @@ void add_rows(std::vector<Case>& cases, DType dtype) {
   add_large(cases, "row sum", dtype, [](const Tensor& x) { return sum(x, -1); });
   add_large(cases, "column sum", dtype, [](const Tensor& x) { return sum(x, 0); });
   add_large(cases, "full sum", dtype, [](const Tensor& x) { return sum(x); });
-  add_large(cases, "transpose", dtype, [](const Tensor& x) { return transpose(x, 0, 1); });
 }
 
 void add_elementwise(std::vector<Case>& cases, DType dtype) {
@@ -127,17 +126,24 @@ void add_scans_and_positions(std::vector<Case>& cases) {
                    }});
 }
 
+/// A copy across, whose squares are of other sides for every width of elements.
+void add_transposed(std::vector<Case>& cases, DType dtype) {
+  add_large(cases, "transpose", dtype, [](const Tensor& x) { return transpose(x, 0, 1); });
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const DType dtype : {f32, bf16}) {
     add_elementwise(cases, dtype);
     add_rows(cases, dtype);
+    add_transposed(cases, dtype);
     add_products(cases, dtype);
     for (const int64_t tokens : {512, 2048})
       for (const bool causal : {false, true}) add_attention(cases, dtype, tokens, causal);
   }
   add_double_products(cases);
   add_byte_products(cases);
+  for (const DType dtype : {f64, i8}) add_transposed(cases, dtype);
   add_scans_and_positions(cases);
   add_conv(cases, {64, 64, 56});
   add_conv(cases, {32, 64, 14});

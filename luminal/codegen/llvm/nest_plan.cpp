@@ -323,9 +323,9 @@ void NestPlan::place_scratch() {
       const int bytes = std::max(8, graph::bits(arena_.tensor(arena_[id].tensor).dtype)) / 8;
       waiting_offsets_.push_back(place(blocks_.back() * waiting_rows_.most * bytes, DType::kU8));
     }
-    // On huge pages, as memory of this size is: small ones may lie such that a block and what the
-    // next one is asked for fight for few sets of the second cache, which takes up to 1.4 times as
-    // long.
+    // On huge pages, as memory of this size is. On small ones copies of bf16 took 1.4 times as long
+    // or not, as the blocks of two threads lay: presumably pages met in few sets of the second
+    // cache.
     constexpr int64_t kOnHugePages = 1 << 20;
     end = max(end, kOnHugePages);
   }

@@ -22,12 +22,13 @@ std::string json(const ResultRow& row, const RowOrigin& origin) {
       "\"search_budget_s\": {:g}, \"search_s\": {:.2f}, \"peers\": {{{}}}, "
       "\"bytes\": {:.0f}, \"flops\": {:.0f}, \"bandwidth_fraction\": {:.4f}, "
       "\"read_fraction\": {:.4f}, \"compute_fraction\": {:.4f}, \"peak_gflops\": {:.1f}, "
-      "\"matrix_registers\": {}, \"e_nodes\": {}, "
+      "\"matrix_registers\": {}, \"round_trip_ns\": {:.0f}, \"e_nodes\": {}, "
       "\"processor\": \"{}\", \"threads\": {}, \"commit\": \"{}\", \"measured_at\": {}}}",
       row.suite, row.name, origin.device, row.dtype, row.ours, row.fast, row.compile,
       row.search_budget, row.search_took, peers, row.bytes, row.flops, row.bandwidth_fraction,
-      row.read_fraction, row.compute_fraction, row.peak_gflops, row.matrix_registers, row.e_nodes,
-      origin.processor, origin.threads, origin.commit, std::time(nullptr));
+      row.read_fraction, row.compute_fraction, row.peak_gflops, row.matrix_registers,
+      row.round_trip, row.e_nodes, origin.processor, origin.threads, origin.commit,
+      std::time(nullptr));
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct ResultRow {
   double compute_fraction = 0;               ///< of products in registers
   double peak_gflops = 0;                    ///< of these, for this dtype; 0: not measured
   bool matrix_registers = false;             ///< these multiply there, not vectors
+  double round_trip = 0;                     ///< ns, of a word to another thread and back; 0: none
   size_t e_nodes = 0;                        ///< of the e-graph, where the suite counts them
 };
 

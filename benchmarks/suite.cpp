@@ -19,6 +19,7 @@
 #include "benchmarks/suite_plans.h"
 #include "luminal/codegen/llvm/cpu_target.h"
 #include "luminal/runtime/cpu/arena.h"
+#include "luminal/runtime/cpu/round_trip.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/duel.h"
 #include "luminal/support/error.h"
@@ -136,6 +137,9 @@ class Limits {
   }
   static int64_t copied_bytes(int64_t bytes) { return limit_bytes(bytes / 2); }
 
+  /// Of a word to another thread: whether cores share a cache, which may change from row to row.
+  double round_trip() const { return runtime::round_trip_seconds(team_); }
+
  private:
   /// So much that caches keep nothing of it. Of arrays that are twice as large as a cache of 32 MB
   /// it keeps a part from one run to the next, and reading them is up to half as quick again: so
@@ -183,6 +187,7 @@ struct Row {
   double multiply = 0;
   double read = 0;
   double copy = 0;
+  double round_trip = 0;
   std::map<std::string, double> peers;  // NaN: it failed
 };
 
@@ -209,10 +214,12 @@ Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProces
                                              [&] { limits.multiply(each.dtype); }};
   // Ours and the limits are interleaved inside; peers between such rounds.
   std::vector<std::vector<double>> rounds(ours.size());
+  std::vector<double> round_trips = {limits.round_trip()};
   const int count = names.empty() ? 1 : 4;
   for (int round = 0; round < count; ++round) {
     const std::vector<double> times = interleaved(ours, false, budget / count);
     for (size_t k = 0; k < times.size(); ++k) rounds[k].push_back(times[k]);
+    round_trips.push_back(limits.round_trip());
     for (size_t k = 0; k < names.size(); ++k) peer_samples[k].push_back(peers->seconds(names[k]));
   }
   Row row;
@@ -220,6 +227,7 @@ Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProces
   row.read = support::median(rounds[1]);
   row.copy = support::median(rounds[2]);
   row.multiply = support::median(rounds[3]);
+  row.round_trip = support::median(round_trips);
   // Some hundredths are told in pairs, which nothing else runs between.
   row.fast = row.ours / (plans.is_other() ? ratio_to_fast(plans, budget) : 1.0);
   row.compile = plans.compile_seconds();
@@ -253,6 +261,7 @@ void print(const Case& each, const Row& row, double bytes) {
   for (const auto& [peer, seconds] : row.peers)
     line += std::isnan(seconds) ? fmt::format("  {} failed", peer)
                                 : fmt::format("  {} {:.2f}x", peer, seconds / row.ours);
+  if (row.round_trip >= runtime::kLeastOfApart) line += "  cores apart";
   fmt::print("{}  (compiled in {:.0f} ms)\n", line, row.compile * 1e3);
   std::fflush(stdout);
 }
@@ -271,7 +280,8 @@ ResultRow result(const std::string& suite, const Case& each, const Row& row, dou
                   .read_fraction = part.read,
                   .compute_fraction = part.compute,
                   .peak_gflops = Limits::multiply_flops(each.dtype) / row.multiply / 1e9,
-                  .matrix_registers = Limits::are_matrices(each.dtype)};
+                  .matrix_registers = Limits::are_matrices(each.dtype),
+                  .round_trip = row.round_trip * 1e9};
   for (const auto& [peer, seconds] : row.peers) found.peers[peer] = seconds * 1e6;
   return found;
 }

@@ -43,6 +43,11 @@ class Bars(unittest.TestCase):
         self.assertEqual(found.verdict, "limit")
         self.assertIn("1.764 possible at most: it has 0.550 of copy", found.notes[0])
 
+    def test_rows_of_cores_that_share_no_cache_say_so(self):
+        peers = {"torch": 300.0}
+        self.assertEqual(self.one(row("add 8x8", copy=0.9, peers=peers, round_trip_ns=560)).notes, ["cores apart"])
+        self.assertEqual(self.one(row("add 8x8", copy=0.9, peers=peers, round_trip_ns=110)).notes, [])
+
     def test_half_of_what_matrix_registers_do_will_do(self):
         def product(share, **others):
             return row("matmul 512", dtype="bf16", products=share, peers={"torch": 110.0}, **others)

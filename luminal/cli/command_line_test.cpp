@@ -324,6 +324,8 @@ TEST(CommandLine, DevicesNamesTheProcessor) {
   const auto rows = nlohmann::json::parse(say({"devices", "--json"}).out);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_GE(rows[0]["cores"], 1);
+  EXPECT_GE(rows[0]["round_trip_seconds"], 0);
+  EXPECT_LT(rows[0]["round_trip_seconds"], 1e-3);
 }
 
 TEST(CommandLine, CacheSaysItsSize) {

@@ -7,6 +7,7 @@
 #include "luminal/cli/commands.h"
 #include "luminal/cli/json_text.h"
 #include "luminal/runtime/cpu/features.h"
+#include "luminal/runtime/cpu/round_trip.h"
 #include "luminal/runtime/cpu/thread_team.h"
 #include "luminal/search/machine_limits.h"
 
@@ -32,7 +33,8 @@ void print_devices(bool json, std::ostream& out) {
                                                {"f32_flops_per_second", limits.f32_flops},
                                                {"bf16_flops_per_second", limits.bf16_flops},
                                                {"i8_flops_per_second", limits.i8_flops},
-                                               {"reads", std::move(reads)}}}),
+                                               {"reads", std::move(reads)},
+                                               {"round_trip_seconds", limits.round_trip}}}),
                out);
     return;
   }
@@ -47,6 +49,12 @@ void print_devices(bool json, std::ostream& out) {
   for (const search::MachineLimits::Reads& each : limits.reads)
     fmt::print(out, "  measured now: {:.3g} GB/s read of {} KB again and again\n", each.rate * 1e-9,
                each.bytes >> 10);
+  if (limits.round_trip > 0)
+    fmt::print(out, "  measured now: {:.0f} ns for a word to another thread and back{}\n",
+               limits.round_trip * 1e9,
+               limits.round_trip < runtime::kLeastOfApart
+                   ? ""
+                   : ": their cores share no cache, small kernels take longer on several of them");
 }
 
 }  // namespace

@@ -175,7 +175,8 @@ class Compiled : public CompiledProgram, private RunMemory {
       const auto* launch = std::get_if<LaunchStep>(&step.action);
       if (launch == nullptr || is_joint(*launch)) return;
       pointers.resize(launch->buffers.size());
-      for (size_t k = 0; k < pointers.size(); ++k) pointers[k] = addresses[launch->buffers[k]];
+      for (size_t k = 0; k < pointers.size(); ++k)
+        renew<void*>(pointers[k], addresses[launch->buffers[k]]);
     };
     for (size_t k = 0; k < plan_.steps.size(); ++k) fill(plan_.steps[k], pointers_[k]);
     place_joint_launches();

@@ -11,8 +11,8 @@ void JointLaunch::place(const PlanValues& values, const KernelEntries& entries,
                         const LaunchStep& step, const LaunchValues& numbers,
                         const std::vector<std::byte*>& addresses, std::byte* thread_memory,
                         int threads) {
-  memory_ = thread_memory;
-  stride_ = runtime::aligned_size(numbers.thread_bytes);
+  renew(memory_, thread_memory);
+  renew(stride_, runtime::aligned_size(numbers.thread_bytes));
   values.find_thread_buffers(step, numbers, own_);
   first_.resize(step.first.size());
   for (size_t k = 0; k < first_.size(); ++k)
@@ -26,20 +26,20 @@ void JointLaunch::place(const PlanValues& values, const KernelEntries& entries,
 void JointLaunch::fill(Part& part, const KernelEntries& entries, const LaunchStep& launch,
                        const LaunchValues& numbers, const std::vector<std::byte*>& addresses,
                        int threads) {
-  part.entry = entries[launch.kernel];
-  part.scalars = &numbers.scalars;
-  part.items = numbers.items;
-  part.chunk = launch.chunk;
-  part.buffers = launch.buffers.size();
+  renew(part.entry, entries[launch.kernel]);
+  renew(part.scalars, &numbers.scalars);
+  renew(part.items, numbers.items);
+  renew(part.chunk, launch.chunk);
+  renew(part.buffers, launch.buffers.size());
   part.pointers.resize(part.buffers * static_cast<size_t>(threads));
   for (size_t k = 0; k < part.buffers; ++k) {
     const auto own = std::find_if(own_.begin(), own_.end(), [&](const ThreadBuffer& each) {
       return each.buffer == launch.buffers[k];
     });
     for (int thread = 0; thread < threads; ++thread)
-      part.pointers[static_cast<size_t>(thread) * part.buffers + k] =
-          own == own_.end() ? addresses[launch.buffers[k]]
-                            : memory_ + thread * stride_ + own->offset;
+      renew<void*>(part.pointers[static_cast<size_t>(thread) * part.buffers + k],
+                   own == own_.end() ? addresses[launch.buffers[k]]
+                                     : memory_ + thread * stride_ + own->offset);
   }
 }
 
@@ -98,7 +98,7 @@ void JointLaunch::run(runtime::ThreadTeam& team, int threads) {
   const bool chunks =
       std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.chunk > 0; });
   if (chunks) return run_chunks(team, threads);
-  team.run([&](int thread) {
+  team.run([this, threads](int thread) {
     if (thread < threads) run_shares(thread, threads);
   });
 }

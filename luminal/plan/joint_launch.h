@@ -13,6 +13,13 @@ namespace luminal::plan {
 /// The entry of every kernel of a plan, by number.
 using KernelEntries = std::vector<runtime::CpuEntry>;
 
+/// Writes what has changed. What workers read in every run stays in their caches for as long as
+/// nobody writes there, be it the same again.
+template <typename Value>
+void renew(Value& place, const Value& value) {
+  if (place != value) place = value;
+}
+
 /// See above. Everything referred to must stay as it is until run() returns.
 class JointLaunch {
  public:

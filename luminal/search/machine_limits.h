@@ -24,6 +24,7 @@ struct MachineLimits {
   double bf16_flops = 0.0;   ///< the same of bf16
   double i8_flops = 0.0;     ///< the same of i8
   std::vector<Reads> reads;  ///< the nearest level first, memory last
+  double round_trip = 0.0;   ///< seconds, of a word to the furthest thread and back
 
   /// Of a run that touches so many bytes: that of the nearest level that holds them.
   double read_rate(int64_t bytes) const;

@@ -45,26 +45,48 @@ void check_arguments(const Launch& launch, const EntryInfo& info) {
                     info.scratch_bytes);
 }
 
+/// A launch as workers are given it: all that they need, since cores may be far from each other.
+struct Shares {
+  CpuEntry entry;
+  void* const* buffers;
+  const int64_t* scalars;
+  std::byte* scratch;
+  int64_t items;
+  uint32_t scratch_lines;  // of a thread
+  int32_t threads;
+
+  void operator()(int64_t begin, int64_t end, int thread) const {
+    std::byte* own = scratch;
+    if (own != nullptr) own += thread * (int64_t{kBufferAlignment} * scratch_lines);
+    entry(buffers, scalars, begin, end, own);
+  }
+  /// The range of a thread.
+  void operator()(int thread) const {
+    if (thread >= threads) return;
+    const StaticRange range = static_range(items, thread, threads);
+    if (range.begin < range.end) (*this)(range.begin, range.end, thread);
+  }
+};
+static_assert(sizeof(Shares) <= ThreadTeam::kJobBytes);
+
 }  // namespace
 
 void launch_on_team(ThreadTeam& team, CpuEntry entry, const Launch& launch, int64_t scratch_bytes) {
-  const int64_t stride = aligned_size(scratch_bytes);
-  const auto run_range = [&](int64_t begin, int64_t end, int thread) {
-    entry(launch.buffers.data(), launch.scalars.data(), begin, end,
-          launch.scratch == nullptr ? nullptr : launch.scratch + thread * stride);
-  };
   const LaunchSize& size = launch.size;
   const int threads = size.threads > 0 ? std::min(size.threads, team.size()) : team.size();
+  const Shares shares{entry,
+                      launch.buffers.data(),
+                      launch.scalars.data(),
+                      launch.scratch,
+                      size.items,
+                      static_cast<uint32_t>(aligned_size(scratch_bytes) / kBufferAlignment),
+                      threads};
   if (threads == 1 || size.items == 1) {
-    if (size.items > 0) run_range(0, size.items, 0);
+    if (size.items > 0) shares(0, size.items, 0);
   } else if (size.chunk > 0) {
-    team.chunk_loop(size.items, size.chunk, threads, run_range);
+    team.chunk_loop(size.items, size.chunk, threads, shares);
   } else {
-    team.run([&](int thread) {
-      if (thread >= threads) return;
-      const StaticRange range = static_range(size.items, thread, threads);
-      if (range.begin < range.end) run_range(range.begin, range.end, thread);
-    });
+    team.run(shares);
   }
 }
 

@@ -64,8 +64,8 @@ ThreadTeam::~ThreadTeam() { stop(); }
 
 void ThreadTeam::stop() {
   stopping_.store(true);
-  started_.fetch_add(1);
-  started_.notify_all();
+  start_.number.fetch_add(1);
+  start_.number.notify_all();
   for (const auto& worker : workers_)
     if (worker->thread.joinable()) worker->thread.join();
 }
@@ -74,7 +74,7 @@ void ThreadTeam::stop() {
 /// it stops before it raises the number, so who looks afterwards knows a job from the end, where
 /// there is none to call.
 bool ThreadTeam::has_started(uint64_t& seen) const {
-  const uint64_t number = started_.load();
+  const uint64_t number = start_.number.load();
   if (number == seen) return false;
   seen = number;
   return true;
@@ -90,10 +90,10 @@ bool ThreadTeam::wait_for_job(uint64_t& seen) {
       __builtin_ia32_pause();
     }
   } while (Clock::now() < limit);
-  // The caller raises started_ and then looks at sleepers_; we do the reverse, so one of us sees
+  // The caller raises the number and then looks at sleepers_; we do the reverse, so one of us sees
   // the other.
   sleepers_.fetch_add(1);
-  while (!has_started(seen)) started_.wait(seen);
+  while (!has_started(seen)) start_.number.wait(seen);
   sleepers_.fetch_sub(1);
   return !stopping_.load();
 }
@@ -114,7 +114,7 @@ void ThreadTeam::work(int index) {
   while (wait_for_job(seen)) {
     if (!claim(self, seen)) continue;
     try {
-      job_.call(job_.callable, index);
+      start_.job.call(start_.job.callable, index);
     } catch (...) {
       self.error = std::current_exception();
     }
@@ -122,15 +122,19 @@ void ThreadTeam::work(int index) {
   }
 }
 
-void ThreadTeam::run_alone(Job job) {
+void ThreadTeam::run_alone(const Job& job) {
   for (int thread = 0; thread < size(); ++thread) job.call(job.callable, thread);
 }
 
-void ThreadTeam::run_job(Job job) {
+void ThreadTeam::run_job(const Job& job) {
+  // A worker that has begun would lose the line of `claimed` to a look at it.
+  constexpr int kSpinsBeforeLook = 24;
+  // On a machine with more threads than processors spinning would keep the worker from running.
+  constexpr int kMostSpins = 4000;
   if (workers_.empty() || busy_.test_and_set(std::memory_order_acquire)) return run_alone(job);
-  job_ = job;
-  const uint64_t number = started_.fetch_add(1) + 1;
-  if (sleepers_.load() > 0) started_.notify_all();
+  start_.job = job;
+  const uint64_t number = start_.number.fetch_add(1) + 1;
+  if (sleepers_.load() > 0) start_.number.notify_all();
   std::exception_ptr error;
   const auto run_part = [&](int thread) {
     try {
@@ -142,16 +146,18 @@ void ThreadTeam::run_job(Job job) {
   run_part(0);
   for (int thread = 1; thread < size(); ++thread) {
     Worker& worker = *workers_[static_cast<size_t>(thread - 1)];
-    if (claim(worker, number)) {
-      run_part(thread);
-      continue;
-    }
-    // On a machine with more threads than processors spinning would keep the worker from running.
+    bool taken_over = false;
     for (int spins = 0; worker.finished.load(std::memory_order_acquire) != number; ++spins) {
-      if (spins < 4000)
+      taken_over = spins == kSpinsBeforeLook && claim(worker, number);
+      if (taken_over) break;
+      if (spins < kMostSpins)
         __builtin_ia32_pause();
       else
         sched_yield();
+    }
+    if (taken_over) {
+      run_part(thread);
+      continue;
     }
     if (worker.error != nullptr && error == nullptr) error = worker.error;
     worker.error = nullptr;

@@ -4,6 +4,10 @@
 // ten microseconds need. The caller takes over what no worker has begun, so on a busy machine it
 // never waits for a thread that does not run; and a team that is in use (another caller, or a call
 // from inside) lets the caller do all the work, so calls never wait for each other.
+//
+// Cores that share no cache take a quarter of a microsecond to see what another one wrote, and as
+// long for every further line that they have to read first. So a job is one line: workers need no
+// other to begin, if the function is small.
 #pragma once
 
 #include <sched.h>
@@ -14,6 +18,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <type_traits>
@@ -71,14 +76,32 @@ class ThreadTeam {
   /// How many threads compute, the caller included.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
+  /// Functions of at most so many bytes that hold nothing but numbers and pointers reach workers
+  /// with the job. What they point to is read from where it lies.
+  static constexpr size_t kJobBytes = 48;
+
   /// Calls function(thread) for every thread number from 0 to size() - 1 and returns when all are
   /// done. Usually each on its own thread, but the functions must not wait for each other. If some
   /// throw, the exception of the lowest thread number is thrown here.
   template <typename Function>
   void run(Function&& function) {
-    using Callable = std::remove_reference_t<Function>;
-    run_job({const_cast<void*>(static_cast<const void*>(std::addressof(function))),
-             [](void* callable, int thread) { (*static_cast<Callable*>(callable))(thread); }});
+    using Callable = std::remove_cvref_t<Function>;
+    Job job;
+    if constexpr (sizeof(Callable) <= kJobBytes && std::is_trivially_copyable_v<Callable> &&
+                  std::is_invocable_v<const Callable&, int>) {
+      new (job.callable) Callable(function);
+      job.call = [](const std::byte* callable, int thread) {
+        (*std::launder(reinterpret_cast<const Callable*>(callable)))(thread);
+      };
+    } else {
+      auto* pointer = std::addressof(function);
+      using Pointer = decltype(pointer);
+      new (job.callable) Pointer(pointer);
+      job.call = [](const std::byte* callable, int thread) {
+        (**std::launder(reinterpret_cast<const Pointer*>(callable)))(thread);
+      };
+    }
+    run_job(job);
   }
 
   /// Calls function(begin, end, thread) with one range per thread that together make [0, count).
@@ -88,8 +111,8 @@ class ThreadTeam {
       if (count > 0) function(int64_t{0}, count, 0);
       return;
     }
-    run([&](int thread) {
-      const StaticRange range = static_range(count, thread, size());
+    run([&function, count, threads = size()](int thread) {
+      const StaticRange range = static_range(count, thread, threads);
       if (range.begin < range.end) function(range.begin, range.end, thread);
     });
   }
@@ -100,7 +123,7 @@ class ThreadTeam {
   template <typename Function>
   void chunk_loop(int64_t count, int64_t chunk, int threads, Function&& function) {
     std::atomic<int64_t> next{0};
-    run([&](int thread) {
+    run([&next, &function, count, chunk, threads](int thread) {
       if (thread >= threads) return;
       for (int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed); begin < count;
            begin = next.fetch_add(chunk, std::memory_order_relaxed))
@@ -110,20 +133,27 @@ class ThreadTeam {
 
  private:
   struct Job {
-    void* callable = nullptr;
-    void (*call)(void* callable, int thread) = nullptr;
+    void (*call)(const std::byte* callable, int thread) = nullptr;
+    alignas(8) std::byte callable[kJobBytes] = {};
   };
-  // On a cache line of its own: workers write, the caller reads.
-  struct alignas(64) Worker {
-    std::atomic<uint64_t> claimed{0};   // number of the last job somebody took this part of
-    std::atomic<uint64_t> finished{0};  // and of the last one that is done
+  /// The current job and its number, which is written last, on one cache line.
+  struct alignas(64) Start {
+    std::atomic<uint64_t> number{0};
+    Job job;
+  };
+  static_assert(sizeof(Start) == 64);
+  struct Worker {
+    /// Number of the last job somebody took this part of: the worker, whose line this usually is.
+    alignas(64) std::atomic<uint64_t> claimed{0};
+    /// And of the last one that is done: the worker writes, the caller reads.
+    alignas(64) std::atomic<uint64_t> finished{0};
     std::exception_ptr error;
     std::thread thread;
   };
 
-  void run_job(Job job);
+  void run_job(const Job& job);
   static bool claim(Worker& worker, uint64_t number);
-  void run_alone(Job job);
+  void run_alone(const Job& job);
   void work(int index);
   bool has_started(uint64_t& seen) const;
   bool wait_for_job(uint64_t& seen);
@@ -131,8 +161,7 @@ class ThreadTeam {
 
   const ThreadTeamOptions options_;
   std::atomic_flag busy_;
-  Job job_;
-  alignas(64) std::atomic<uint64_t> started_{0};  // number of the current job
+  Start start_;
   alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};
   std::vector<std::unique_ptr<Worker>> workers_;

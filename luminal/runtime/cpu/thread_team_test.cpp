@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace luminal::runtime {
@@ -31,6 +34,30 @@ TEST(ThreadTeam, EveryThreadNumberRunsOncePerJob) {
   for (int job = 0; job < 500; ++job)
     team.run([&](int thread) { ++counts[static_cast<size_t>(thread)]; });
   for (const int count : counts) EXPECT_EQ(count, 500);
+}
+
+TEST(ThreadTeam, FunctionsOfAnySizeReachAllThreads) {
+  ThreadTeam team({.threads = 3, .pin = false});
+  std::atomic<int64_t> sum{0};
+  std::array<int64_t, 3> small{1, 10, 100};
+  std::array<int64_t, 20> large{};
+  large[19] = 7;
+  const std::string text = "with a destructor";
+  struct Changes {  // is called as it is, not as a copy
+    std::atomic<int> calls{0};
+    void operator()(int) { ++calls; }
+  } changes;
+  for (int job = 0; job < 200; ++job) {
+    sum = 0;
+    team.run([&sum, small](int thread) { sum += small[static_cast<size_t>(thread)]; });
+    EXPECT_EQ(sum, 111);
+    team.run([&sum, large](int thread) { sum += large[19] * thread; });
+    EXPECT_EQ(sum, 132);
+    team.run([&sum, text](int) { sum += static_cast<int64_t>(text.size()); });
+    EXPECT_EQ(sum, 183);
+    team.run(changes);
+  }
+  EXPECT_EQ(changes.calls, 600);
 }
 
 TEST(ThreadTeam, SleepingWorkersWakeUp) {

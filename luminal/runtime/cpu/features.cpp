@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "luminal/support/thread_pool.h"
 
@@ -103,9 +105,26 @@ std::string model_name() {
   return name.substr(begin, name.find_last_not_of(' ') + 1 - begin);
 }
 
+/// The C library adds up what all dies of a processor have at the third level; the system knows
+/// what one core can use.
+int64_t shared_cache_bytes() {
+  constexpr int kMostCaches = 8;
+  for (int index = 0; index < kMostCaches; ++index) {
+    const std::string folder =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    std::ifstream level(folder + "level");
+    std::ifstream size(folder + "size");
+    int number = 0;
+    int64_t kilobytes = 0;
+    char unit = ' ';
+    if (level >> number && number == 3 && size >> kilobytes >> unit && unit == 'K')
+      return kilobytes << 10;
+  }
+  return std::max<int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
+}
+
 int64_t cache_bytes(int level, int64_t fallback) {
-  const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
-  const long bytes = sysconf(names[level - 1]);
+  const long bytes = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 ? bytes : fallback;
 }
 
@@ -145,7 +164,7 @@ const CpuInfo& host_cpu() {
     result.features = detect_features();
     result.l1_bytes = cache_bytes(1, result.l1_bytes);
     result.l2_bytes = cache_bytes(2, result.l2_bytes);
-    result.l3_bytes = cache_bytes(3, 0);
+    result.l3_bytes = shared_cache_bytes();
     result.cores = support::available_processors();
     return result;
   }();

@@ -52,6 +52,11 @@ TEST(CpuFeatures, AgreeWithTheOperatingSystem) {
 TEST(CpuFeatures, HostHasCachesCoresAndAName) {
   EXPECT_GE(host_cpu().l1_bytes, 4 << 10);
   EXPECT_GE(host_cpu().l2_bytes, host_cpu().l1_bytes);
+  if (std::ifstream size("/sys/devices/system/cpu/cpu0/cache/index3/size"); size) {
+    std::string text;
+    size >> text;
+    EXPECT_EQ(std::to_string(host_cpu().l3_bytes >> 10) + "K", text);
+  }
   EXPECT_GE(host_cpu().cores, 1);
   EXPECT_FALSE(host_cpu().model.empty());
 }

@@ -319,10 +319,8 @@ void NestPlan::place_scratch() {
   for (const kernel::Accumulator& accumulator : nest_.accumulators)
     interchanged_offsets_.push_back(columns ? place(width, accumulator.dtype) : Expr(0));
   if (waiting_rows_.most > 0) {
-    for (const BodyId id : transposition_->loads) {
-      const int bytes = std::max(8, graph::bits(arena_.tensor(arena_[id].tensor).dtype)) / 8;
-      waiting_offsets_.push_back(place(blocks_.back() * waiting_rows_.most * bytes, DType::kU8));
-    }
+    for (const BodyId id : transposition_->loads)
+      waiting_offsets_.push_back(place(waiting_row_bytes(id) * waiting_rows_.most, DType::kU8));
     // On huge pages, as memory of this size is. On small ones copies of bf16 took 1.4 times as long
     // or not, as the blocks of two threads lay: presumably pages met in few sets of the second
     // cache.

@@ -108,6 +108,8 @@ class NestPlan {
     int64_t unit = 1;  ///< what their number is a multiple of
   };
   const WaitingRows& waiting_rows() const { return waiting_rows_; }
+  /// Bytes from one of these rows to the next, of what is read by a load.
+  int64_t waiting_row_bytes(kernel::BodyId load) const;
   /// Where the block of a load of the transposition lies in the scratch.
   const symbolic::Expr& waiting_offset(size_t load) const { return waiting_offsets_[load]; }
   /// Rows of which the loops of several run as one (nest_pipeline.cpp).

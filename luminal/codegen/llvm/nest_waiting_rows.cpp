@@ -52,7 +52,7 @@ std::vector<NestEmitter::WaitingLoad> NestEmitter::waiting_loads(const Statement
     const Expr pitch = stride_along(position, loop.axes.back())->stride;
     Value* memory =
         builder_.offset(entry_.scratch, index_.emit(plan_.waiting_offset(result.size())));
-    result.push_back({load, memory, bytes, *plan_.blocks().back().constant_value() * bytes,
+    result.push_back({load, memory, bytes, plan_.waiting_row_bytes(load),
                       ir_.CreateMul(index_.emit(pitch), builder_.index(bytes))});
   }
   return result;

@@ -214,12 +214,12 @@ Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProces
                                              [&] { limits.multiply(each.dtype); }};
   // Ours and the limits are interleaved inside; peers between such rounds.
   std::vector<std::vector<double>> rounds(ours.size());
-  std::vector<double> round_trips = {limits.round_trip()};
+  std::vector<double> round_trips;
   const int count = names.empty() ? 1 : 4;
   for (int round = 0; round < count; ++round) {
     const std::vector<double> times = interleaved(ours, false, budget / count);
     for (size_t k = 0; k < times.size(); ++k) rounds[k].push_back(times[k]);
-    round_trips.push_back(limits.round_trip());
+    if (const double found = limits.round_trip(); found > 0) round_trips.push_back(found);
     for (size_t k = 0; k < names.size(); ++k) peer_samples[k].push_back(peers->seconds(names[k]));
   }
   Row row;
@@ -227,7 +227,7 @@ Row measure(const Case& each, CasePlans& plans, const Limits& limits, PeerProces
   row.read = support::median(rounds[1]);
   row.copy = support::median(rounds[2]);
   row.multiply = support::median(rounds[3]);
-  row.round_trip = support::median(round_trips);
+  if (!round_trips.empty()) row.round_trip = support::median(round_trips);
   // Some hundredths are told in pairs, which nothing else runs between.
   row.fast = row.ours / (plans.is_other() ? ratio_to_fast(plans, budget) : 1.0);
   row.compile = plans.compile_seconds();

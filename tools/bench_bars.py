@@ -91,7 +91,8 @@ PAST_CACHES = 64 << 20
 # From here on a case is at its limit if its bar asks for no share.
 AT_THE_LIMIT = 0.9
 # Nanoseconds of a word to another thread and back from which on cores share no last cache: what one of them wrote reaches the other
-# late, while memory is as quick as for two. Which it is changes on a virtual machine from one row to the next.
+# late, while memory is as quick as for two. Which it is changes on a virtual machine from one row to the next. (kLeastOfApart of
+# luminal/runtime/cpu/round_trip.h is the same.)
 APART = 300
 # The most of a limit that any kernel reaches, ours or a peer's. Products: tiles are loaded and stored, the loop of the register peak does
 # neither. Copying: in a whole run what computes between loads and stores has 0.970 at best (gelu of f32; log softmax 0.964).

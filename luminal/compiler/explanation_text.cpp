@@ -5,6 +5,7 @@
 #include "luminal/compiler/explanation.h"
 #include "luminal/compiler/explanation_kernels.h"
 #include "luminal/compiler/explanation_words.h"
+#include "luminal/runtime/cpu/round_trip.h"
 
 namespace luminal::compiler {
 namespace {
@@ -91,6 +92,9 @@ class TextWriter {
     std::string peaks = fmt::format("{:.3g} Gflop/s in f32", limits.f32_flops * 1e-9);
     if (limits.bf16_flops > 0) peaks += fmt::format(", {:.3g} in bf16", limits.bf16_flops * 1e-9);
     if (limits.i8_flops > 0) peaks += fmt::format(", {:.3g} in i8", limits.i8_flops * 1e-9);
+    if (limits.round_trip >= runtime::kLeastOfApart)
+      peaks += fmt::format("; cores that share no cache: {:.2g} us for a word and its answer",
+                           limits.round_trip * 1e6);
     lines_.wrapped("  machine: ", fmt::format("{}; reads {}; {}",
                                               plural(static_cast<size_t>(limits.threads), "thread"),
                                               reads, peaks));

@@ -52,9 +52,10 @@ class JointLaunch {
 
   std::vector<Part> first_;
   std::vector<Part> parts_;
-  std::vector<ThreadBuffer> own_;
   std::byte* memory_ = nullptr;
   int64_t stride_ = 0;
+  // Found again in every run, so on a line that workers do not read.
+  alignas(64) std::vector<ThreadBuffer> own_;
 };
 
 }  // namespace luminal::plan

@@ -11,7 +11,6 @@
 #include "luminal/runtime/cpu/module.h"
 #include "luminal/runtime/cpu/round_trip.h"
 #include "luminal/runtime/cpu/thread_team.h"
-#include "luminal/support/stats.h"
 
 namespace luminal::search {
 namespace {
@@ -83,15 +82,6 @@ double peak(codegen::PeakKind kind, std::byte* own, runtime::ThreadTeam& team) {
          seconds;
 }
 
-/// The median of a few; 0 where others never ran beside the first thread.
-double typical_round_trip(runtime::ThreadTeam& team) {
-  constexpr int kTrials = 9;
-  std::vector<double> seconds;
-  for (int trial = 0; trial < kTrials; ++trial)
-    if (const double found = runtime::round_trip_seconds(team); found > 0) seconds.push_back(found);
-  return seconds.empty() ? 0 : support::median(seconds);
-}
-
 }  // namespace
 
 double MachineLimits::read_rate(int64_t bytes) const {
@@ -119,7 +109,7 @@ MachineLimits measure_limits(runtime::ThreadTeam& team) {
     const double seconds = seconds_of([&] { read.run(memory.data(), own.data(), bytes / kLine); });
     limits.reads.push_back({bytes, static_cast<double>(bytes) / seconds});
   }
-  limits.round_trip = typical_round_trip(team);
+  limits.round_trip = runtime::round_trip_seconds(team);
   return limits;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "luminal/runtime/cpu/arena.h"
 #include "luminal/runtime/cpu/module.h"
+#include "luminal/support/check.h"
 #include "luminal/support/error.h"
 
 namespace luminal::runtime {
@@ -74,12 +76,15 @@ static_assert(sizeof(Shares) <= ThreadTeam::kJobBytes);
 void launch_on_team(ThreadTeam& team, CpuEntry entry, const Launch& launch, int64_t scratch_bytes) {
   const LaunchSize& size = launch.size;
   const int threads = size.threads > 0 ? std::min(size.threads, team.size()) : team.size();
+  const int64_t scratch_lines = aligned_size(scratch_bytes) / kBufferAlignment;
+  LUMINAL_CHECK(scratch_lines <= std::numeric_limits<uint32_t>::max(), "scratch of {} bytes",
+                scratch_bytes);
   const Shares shares{entry,
                       launch.buffers.data(),
                       launch.scalars.data(),
                       launch.scratch,
                       size.items,
-                      static_cast<uint32_t>(aligned_size(scratch_bytes) / kBufferAlignment),
+                      static_cast<uint32_t>(scratch_lines),
                       threads};
   if (threads == 1 || size.items == 1) {
     if (size.items > 0) shares(0, size.items, 0);

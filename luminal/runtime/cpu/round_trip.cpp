@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
+#include <vector>
 
 #include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/support/stats.h"
 
 namespace luminal::runtime {
 namespace {
@@ -33,7 +34,7 @@ bool comes(const std::atomic<int>& word, int value) {
 
 /// Of the first thread and one other.
 double seconds_to(ThreadTeam& team, int other) {
-  constexpr int kTurns = 50;
+  constexpr int kTurns = 30;
   Words words;
   double seconds = 0;
   team.run([&words, &seconds, other](int thread) {
@@ -56,13 +57,34 @@ double seconds_to(ThreadTeam& team, int other) {
   return seconds;
 }
 
+/// Of the thread that is furthest away in this trial; 0 if one does not answer.
+double longest_of_all(ThreadTeam& team) {
+  double longest = 0;
+  for (int other = 1; other < team.size(); ++other) {
+    const double seconds = seconds_to(team, other);
+    if (seconds == 0) return 0;
+    longest = std::max(longest, seconds);
+  }
+  return longest;
+}
+
 }  // namespace
 
 double round_trip_seconds(ThreadTeam& team) {
-  double longest = 0;
-  for (int other = 1; other < team.size(); ++other)
-    longest = std::max(longest, seconds_to(team, other));
-  return longest;
+  constexpr size_t kTrials = 5;
+  constexpr int kMostFailures = 5;
+  if (team.size() == 1) return 0;
+  // Where a worker is it would be waited for in vain.
+  const CallerPlace place(team.size());
+  std::vector<double> trials;
+  for (int failures = 0; trials.size() < kTrials && failures < kMostFailures;) {
+    const double seconds = longest_of_all(team);
+    if (seconds > 0)
+      trials.push_back(seconds);
+    else
+      ++failures;
+  }
+  return trials.empty() ? 0 : support::median(trials);
 }
 
 }  // namespace luminal::runtime

@@ -9,10 +9,12 @@ namespace luminal::runtime {
 class ThreadTeam;
 
 /// From here on cores share no cache: those that do took 50 to 150 ns, others 500 to 600 (a Zen 5).
+/// `APART` of tools/bench_bars.py is the same.
 inline constexpr double kLeastOfApart = 300e-9;
 
-/// Seconds that a word takes from the first thread to another and back, the longest of all others;
-/// 0 if there is no other, or if it did not run beside the first. Takes some tens of microseconds.
+/// Seconds that a word takes from the first thread to another and back, the longest of all others,
+/// the median of a few trials; 0 if there is no other, or if it never ran beside the first. Takes
+/// some tens of microseconds for each thread, some milliseconds on a busy machine.
 double round_trip_seconds(ThreadTeam& team);
 
 }  // namespace luminal::runtime

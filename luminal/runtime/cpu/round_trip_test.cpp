@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "luminal/runtime/cpu/thread_team.h"
+#include "luminal/support/thread_pool.h"
 
 namespace luminal::runtime {
 namespace {
@@ -14,14 +13,18 @@ TEST(RoundTrip, IsNothingWithoutAnotherThread) {
   EXPECT_EQ(round_trip_seconds(team), 0);
 }
 
-TEST(RoundTrip, TakesSomeTimeAndEnds) {
-  ThreadTeam team({.threads = 2, .pin = false});
-  // A busy machine may never run both at a time; that is told, too.
-  double longest = 0;
-  for (int trial = 0; trial < 100 && longest == 0; ++trial)
-    longest = std::max(longest, round_trip_seconds(team));
-  EXPECT_GE(longest, 0);
-  EXPECT_LT(longest, 200e-6);
+TEST(RoundTrip, IsSomeTimeWhereThereAreProcessorsForAll) {
+  if (support::available_processors() < 2) GTEST_SKIP() << "one processor";
+  ThreadTeam team({.threads = 2});
+  // Another program may be on one of them for a while.
+  double seconds = 0;
+  for (int trial = 0; trial < 100 && seconds == 0; ++trial) seconds = round_trip_seconds(team);
+  EXPECT_GT(seconds, 5e-9);
+}
+
+TEST(RoundTrip, EndsWhereThreadsShareAProcessor) {
+  ThreadTeam team({.threads = 16, .pin = false});
+  EXPECT_GE(round_trip_seconds(team), 0);
 }
 
 TEST(RoundTrip, EndsInsideOfAJobWhereOneThreadRunsAll) {

@@ -127,8 +127,9 @@ void ThreadTeam::run_alone(const Job& job) {
 }
 
 void ThreadTeam::run_job(const Job& job) {
-  // A worker that has begun would lose the line of `claimed` to a look at it.
-  constexpr int kSpinsBeforeLook = 24;
+  // A worker that has begun would lose the line of `claimed` to a look at it. So much is waited
+  // for all of them together: on a busy machine perhaps none has begun.
+  int spins_before_look = 16;
   // On a machine with more threads than processors spinning would keep the worker from running.
   constexpr int kMostSpins = 4000;
   if (workers_.empty() || busy_.test_and_set(std::memory_order_acquire)) return run_alone(job);
@@ -146,18 +147,17 @@ void ThreadTeam::run_job(const Job& job) {
   run_part(0);
   for (int thread = 1; thread < size(); ++thread) {
     Worker& worker = *workers_[static_cast<size_t>(thread - 1)];
-    bool taken_over = false;
-    for (int spins = 0; worker.finished.load(std::memory_order_acquire) != number; ++spins) {
-      taken_over = spins == kSpinsBeforeLook && claim(worker, number);
-      if (taken_over) break;
+    const auto is_done = [&] { return worker.finished.load(std::memory_order_acquire) == number; };
+    for (; spins_before_look > 0 && !is_done(); --spins_before_look) __builtin_ia32_pause();
+    if (!is_done() && claim(worker, number)) {
+      run_part(thread);
+      continue;
+    }
+    for (int spins = 0; !is_done(); ++spins) {
       if (spins < kMostSpins)
         __builtin_ia32_pause();
       else
         sched_yield();
-    }
-    if (taken_over) {
-      run_part(thread);
-      continue;
     }
     if (worker.error != nullptr && error == nullptr) error = worker.error;
     worker.error = nullptr;

@@ -76,8 +76,9 @@ class ThreadTeam {
   /// How many threads compute, the caller included.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Functions of at most so many bytes that hold nothing but numbers and pointers reach workers
-  /// with the job. What they point to is read from where it lies.
+  /// Functions of at most so many bytes that hold nothing but numbers and pointers, and do not
+  /// change when they are called, reach workers with the job: as a copy. What they point to is read
+  /// from where it lies. Others are called where they are.
   static constexpr size_t kJobBytes = 48;
 
   /// Calls function(thread) for every thread number from 0 to size() - 1 and returns when all are
@@ -87,8 +88,7 @@ class ThreadTeam {
   void run(Function&& function) {
     using Callable = std::remove_cvref_t<Function>;
     Job job;
-    if constexpr (sizeof(Callable) <= kJobBytes && std::is_trivially_copyable_v<Callable> &&
-                  std::is_invocable_v<const Callable&, int>) {
+    if constexpr (fits_job<Callable>) {
       new (job.callable) Callable(function);
       job.call = [](const std::byte* callable, int thread) {
         (*std::launder(reinterpret_cast<const Callable*>(callable)))(thread);
@@ -136,6 +136,11 @@ class ThreadTeam {
     void (*call)(const std::byte* callable, int thread) = nullptr;
     alignas(8) std::byte callable[kJobBytes] = {};
   };
+  template <typename Callable>
+  static constexpr bool fits_job =
+      sizeof(Callable) <= kJobBytes && alignof(Callable) <= alignof(Job) &&
+      std::is_trivially_copyable_v<Callable>&& std::is_copy_constructible_v<
+          Callable>&& std::is_invocable_v<const Callable&, int>;
   /// The current job and its number, which is written last, on one cache line.
   struct alignas(64) Start {
     std::atomic<uint64_t> number{0};

@@ -47,6 +47,10 @@ TEST(ThreadTeam, FunctionsOfAnySizeReachAllThreads) {
     std::atomic<int> calls{0};
     void operator()(int) { ++calls; }
   } changes;
+  struct alignas(32) Aligned {  // small, but for places that a job does not have
+    std::atomic<int64_t>* sum;
+    void operator()(int) const { *sum += reinterpret_cast<uintptr_t>(this) % 32 == 0 ? 1 : 100; }
+  };
   for (int job = 0; job < 200; ++job) {
     sum = 0;
     team.run([&sum, small](int thread) { sum += small[static_cast<size_t>(thread)]; });
@@ -55,6 +59,8 @@ TEST(ThreadTeam, FunctionsOfAnySizeReachAllThreads) {
     EXPECT_EQ(sum, 132);
     team.run([&sum, text](int) { sum += static_cast<int64_t>(text.size()); });
     EXPECT_EQ(sum, 183);
+    team.run(Aligned{&sum});
+    EXPECT_EQ(sum, 186);
     team.run(changes);
   }
   EXPECT_EQ(changes.calls, 600);

@@ -88,7 +88,7 @@ class ThreadTeam {
   void run(Function&& function) {
     using Callable = std::remove_cvref_t<Function>;
     Job job;
-    if constexpr (fits_job<Callable>) {
+    if constexpr (fits_job<Callable>()) {
       new (job.callable) Callable(function);
       job.call = [](const std::byte* callable, int thread) {
         (*std::launder(reinterpret_cast<const Callable*>(callable)))(thread);
@@ -137,10 +137,12 @@ class ThreadTeam {
     alignas(8) std::byte callable[kJobBytes] = {};
   };
   template <typename Callable>
-  static constexpr bool fits_job =
-      sizeof(Callable) <= kJobBytes && alignof(Callable) <= alignof(Job) &&
-      std::is_trivially_copyable_v<Callable>&& std::is_copy_constructible_v<
-          Callable>&& std::is_invocable_v<const Callable&, int>;
+  static constexpr bool fits_job() {
+    constexpr bool is_small = sizeof(Callable) <= kJobBytes && alignof(Callable) <= alignof(Job);
+    constexpr bool is_plain =
+        std::is_trivially_copyable<Callable>::value && std::is_copy_constructible<Callable>::value;
+    return is_small && is_plain && std::is_invocable<const Callable&, int>::value;
+  }
   /// The current job and its number, which is written last, on one cache line.
   struct alignas(64) Start {
     std::atomic<uint64_t> number{0};

@@ -18,16 +18,18 @@ namespace {
 /// Rows that are added to each other before a sum takes them in, of few rows and of many, and rows
 /// of what is computed more or stored. (A Zen 5 reads 8192 rows of 8 KB at .84 of its speed by
 /// sixteen rows, at .77 by eight, .65 by three and .83 row by row; rows of 16 KB at .90 row by row,
-/// else at 1.)
+/// at 1 by eight or sixteen.)
 constexpr int kRowsAtOnce = 8;
 constexpr int kManyRowsAtOnce = 16;
 constexpr int kCostlyRowsAtOnce = 4;
 constexpr int64_t kManyRows = 64;
 /// Steps of a reduction whose sums stay in registers, vector by vector.
 constexpr int64_t kShortWindow = 16;
-/// Lanes of a block whose sums are kept in scratch: half of the nearest cache. Where they are all
-/// columns, rows are one run of memory.
+/// Lanes of a block whose sums are kept in scratch. Where they are all columns, rows are one run of
+/// memory: so as many as may be, but sums take half of the nearest cache at most.
+constexpr int64_t kFewColumns = 2048;
 constexpr int64_t kMostColumns = 4096;
+constexpr int64_t kSumBytes = 16 << 10;
 /// What several passes over a block read and write stays in a cache that is near.
 constexpr int64_t kPassesBytes = 512 << 10;
 
@@ -37,7 +39,11 @@ constexpr int64_t kPassesBytes = 512 << 10;
 /// stays near until then.
 Expr NestPlan::columns_of_block(const Statement& loop) const {
   const int64_t unit = int64_t{lanes_} * unroll();
-  const int64_t most = (kMostColumns + unit - 1) / unit * unit;
+  int64_t sum_bytes = 0;
+  for (const kernel::Accumulator& sum : nest_.accumulators)
+    sum_bytes += graph::bits(stored_dtype(sum.dtype)) / 8;
+  const int64_t fit = sum_bytes * kMostColumns <= kSumBytes ? kMostColumns : kFewColumns;
+  const int64_t most = (fit + unit - 1) / unit * unit;
   int loops = 0;
   Expr rows = 1;
   for (const Statement& pass : loop.body) {

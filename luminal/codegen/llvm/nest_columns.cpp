@@ -15,10 +15,10 @@ using symbolic::Expr;
 
 namespace {
 
-/// Rows that are added to each other before a sum takes them in, of few rows and of many, and rows
-/// of what is computed more or stored. (A Zen 5 reads 8192 rows of 8 KB at .84 of its speed by
-/// sixteen rows, at .77 by eight, .65 by three and .83 row by row; rows of 16 KB at .90 row by row,
-/// at 1 by eight or sixteen.)
+/// Rows that are added to each other before a sum takes them in, the same of many rows and small
+/// sums, and rows of what is computed more or stored. (A Zen 5 reads 8192 rows of 8 KB at .84 of
+/// its speed by sixteen rows, at .77 by eight, .65 by three and .83 row by row; rows of 16 KB at
+/// .90 row by row, at 1 by eight or sixteen.)
 constexpr int kRowsAtOnce = 8;
 constexpr int kManyRowsAtOnce = 16;
 constexpr int kCostlyRowsAtOnce = 4;
@@ -35,14 +35,20 @@ constexpr int64_t kPassesBytes = 512 << 10;
 
 }  // namespace
 
+/// Whether the sums of the widest block are small: one sum of 32 bits or less. Others take 1.1
+/// times as long by sixteen rows (f64, and a sum beside a maximum, on a Zen 5).
+bool NestPlan::has_small_column_sums() const {
+  int64_t bytes = 0;
+  for (const kernel::Accumulator& sum : nest_.accumulators)
+    bytes += graph::bits(stored_dtype(sum.dtype)) / 8;
+  return bytes * kMostColumns <= kSumBytes;
+}
+
 /// Lanes of one item: what is reduced once is read in runs as long as may be, what is read again
 /// stays near until then.
 Expr NestPlan::columns_of_block(const Statement& loop) const {
   const int64_t unit = int64_t{lanes_} * unroll();
-  int64_t sum_bytes = 0;
-  for (const kernel::Accumulator& sum : nest_.accumulators)
-    sum_bytes += graph::bits(stored_dtype(sum.dtype)) / 8;
-  const int64_t fit = sum_bytes * kMostColumns <= kSumBytes ? kMostColumns : kFewColumns;
+  const int64_t fit = has_small_column_sums() ? kMostColumns : kFewColumns;
   const int64_t most = (fit + unit - 1) / unit * unit;
   int loops = 0;
   Expr rows = 1;

@@ -112,6 +112,9 @@ class NestPlan {
   int64_t waiting_row_bytes(kernel::BodyId load) const;
   /// Where the block of a load of the transposition lies in the scratch.
   const symbolic::Expr& waiting_offset(size_t load) const { return waiting_offsets_[load]; }
+  /// Whether blocks of columns are wide, and many of their rows are added up at a time
+  /// (nest_columns.cpp).
+  bool has_small_column_sums() const;
   /// Rows of which the loops of several run as one (nest_pipeline.cpp).
   struct Pipeline {
     bool computes_much = false;           ///< for each element
@@ -162,6 +165,7 @@ class NestPlan {
   bool fits_rows_written_out() const;
   uint64_t longest_row() const;
   symbolic::Expr columns_of_block(const kernel::Statement& loop) const;
+
   bool holds_passes(const kernel::Statement& loop) const;
   symbolic::Expr work_inside(const kernel::Statement& loop) const;
   /// Loads inside of a loop that move by one element along an axis.
